@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from driftpace.losses import HuberLoss as HuberLoss
     from driftpace.losses import LogisticLoss as LogisticLoss
     from driftpace.losses import SmoothedHinge as SmoothedHinge
+    from driftpace.losses import SoftmaxLoss as SoftmaxLoss
     from driftpace.losses import SquaredLoss as SquaredLoss
     from driftpace.planning import Budget as Budget
     from driftpace.planning import LinearCost as LinearCost
@@ -47,6 +48,7 @@ __all__ = [
     "Outcome",
     "Request",
     "SmoothedHinge",
+    "SoftmaxLoss",
     "SquaredLoss",
     "StepReport",
     "TieredCost",
@@ -71,6 +73,7 @@ _MODULES = {
     "Outcome": "records",
     "Request": "records",
     "SmoothedHinge": "losses",
+    "SoftmaxLoss": "losses",
     "SquaredLoss": "losses",
     "StepReport": "records",
     "TieredCost": "planning",

@@ -15,7 +15,7 @@ import numpy as np
 from driftpace.adaptive.coordinates import with_diagonal
 from driftpace.adaptive.fit import AdaptiveFit, solved
 from driftpace.adaptive.rows import DesignRows
-from driftpace.losses import classifies
+from driftpace.losses import LinearLoss, classifies
 from driftpace.records import AnnotatorBias, AnnotatorReport, AnnotatorSums, LabelSums
 from driftpace.typing import FloatArray, IntArray
 
@@ -31,6 +31,7 @@ _LEVEL = 0.95
 
 def leverages(rows: DesignRows, fit: AdaptiveFit) -> FloatArray:
     """Return how far each row pulls the model towards its own label, between 0 and 1."""
+    assert fit.whitened is not None, "rows with annotators have one score"
     bends = rows.bends(fit.model)
     hessian = (fit.whitened.T * bends) @ fit.whitened
     inverse = solved(with_diagonal(hessian, fit.strength), np.eye(len(hessian)))
@@ -45,6 +46,7 @@ def label_sums(
     places, of_row = np.unique(of_row, return_inverse=True)
     count = np.bincount(of_row)
     scores = (rows.X[places] @ model)[of_row]
+    assert isinstance(rows.loss, LinearLoss)
     slopes = rows.loss.curve.slope(scores, y)
     mean = np.bincount(of_row, slopes) / count
     within = np.where(count > 1, np.bincount(of_row, np.square(slopes - mean[of_row])), 0.0)

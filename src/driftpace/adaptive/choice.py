@@ -16,6 +16,8 @@ from driftpace.adaptive.coordinates import with_diagonal
 from driftpace.adaptive.fit import solved
 from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.state import AdaptiveState, PeriodJudgement
+from driftpace.losses import VectorLoss
+from driftpace.losses.vector import kronecker_forms, kronecker_sum
 from driftpace.typing import FloatArray, IntArray
 
 CHOICES = ("uniform", "stratified", "informative")
@@ -41,12 +43,16 @@ def importance(
 
     ``X`` are the rows of the pool as ``rows`` has them: the intercept's column first, and columns centered.
     """
-    white, scores = judged.coordinates, X @ judged.model
-    probabilities = rows.loss.probabilities(scores)
-    bends = np.ones(len(X)) if probabilities is None else probabilities * (1.0 - probabilities)
-    noise = (1.0 - AVERAGE) * bends + AVERAGE * bends.mean()
-    z = white.white_rows(X)
-    metric = (z.T * bends) @ z / len(z)
+    white, loss = judged.coordinates, rows.loss
+    if isinstance(loss, VectorLoss):
+        bends = loss.bend(loss.scores(judged.model, X), np.zeros(len(X)))
+        metric = white.white_matrix(kronecker_sum(X, bends) / len(X))
+    else:
+        probabilities = loss.probabilities(X @ judged.model)
+        bends = np.ones(len(X)) if probabilities is None else probabilities * (1.0 - probabilities)
+        z = white.white_rows(X)
+        metric = (z.T * bends) @ z / len(z)
+    noise = (1.0 - AVERAGE) * bends + AVERAGE * bends.mean(axis=0)
     strength = (
         np.concatenate(
             [
@@ -61,6 +67,10 @@ def importance(
     if len(rows):
         known = known + white.white_matrix(with_diagonal(rows.hessian_sum(judged.model), rows.mass * rows.penalty))
     inverse = solved(with_diagonal(known, strength), np.eye(len(strength)))
+    if isinstance(loss, VectorLoss):
+        plain = white.inverse.T @ inverse @ metric @ inverse @ white.inverse
+        forms = kronecker_forms(X, plain, loss.outputs)
+        return np.asarray(np.sqrt(np.maximum(np.einsum("iab,iab->i", noise, forms), 0.0)))
     reach = z @ inverse
     lengths = np.einsum("ij,ij->i", reach @ metric, reach)
     return np.asarray(np.sqrt(np.maximum(noise * lengths, 0.0)))

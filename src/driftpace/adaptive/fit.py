@@ -65,9 +65,10 @@ class AdaptiveFit:
     uncertainty of the noise included; ``covariance`` is of all coordinates. ``sums`` and ``scores`` are what the rows add to
     the memory, ``scatter`` the covariance of gradients in whitened coordinates, ``largest`` the share of the noise that one
     row, or group, carries, ``curvature`` the mean curvature of the rows relative to that of earlier periods. ``whitened`` are
-    the rows, None where they have several scores, and ``gradients`` those of the rows, or groups, at the model; ``products`` are sums of products of neighbouring
-    ones. ``strength`` is how strongly each coordinate is held to its prediction. ``surprise`` is the squared length of the
-    difference between the rows and the prediction, in standard units, with ``freedom`` degrees of freedom.
+    the rows, None where they have several scores, and ``gradients`` those of the rows, or groups, at the model; ``products`` are
+    sums of products of neighbouring ones. ``strength`` is how strongly each coordinate is held to its prediction.
+    ``surprise`` is the squared length of the difference between the rows and the prediction, in standard units, with
+    ``freedom`` degrees of freedom.
     """
 
     coordinates: Coordinates

@@ -6,8 +6,8 @@ variance m_b. For random rows the harmonic rule of theory 1.5c holds with an eff
     1/m_b = 1/t_b + (K/s^2) / (1 + delta),    delta = (1 + 1/d) sum_b d_b m_b / s^2,
 
 the fixed point that random matrices converge to; from an unknown start (t infinite) it gives exactly s^2/(K - d - 1), the
-variance of least squares on Gaussian rows (theory 1.5a). The risk is sum_b d_b m_b / 2. A row of several scores says as much of each
-output as a row of one score: the numbers d and d_b in delta are then those of one output.
+variance of least squares on Gaussian rows (theory 1.5a). The risk is sum_b d_b m_b / 2. A row of several scores says as much of
+each output as a row of one score: the numbers d and d_b in delta are then those of one output.
 """
 
 import math

@@ -16,10 +16,11 @@ from driftpace.errors import ParameterError
 if TYPE_CHECKING:
     from driftpace.losses.linear import LinearLoss
     from driftpace.losses.protocol import Loss
+    from driftpace.losses.vector import VectorLoss
     from driftpace.typing import FloatArray
 
-Task = Literal["regression", "classification"]
-TASKS: tuple[Task, ...] = ("regression", "classification")
+Task = Literal["regression", "classification", "multiclass"]
+TASKS: tuple[Task, ...] = ("regression", "classification", "multiclass")
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
 
@@ -35,10 +36,10 @@ class LossSpec:
     ----------
     name : str
         The name in campaign files, REST bodies and on the command line.
-    implementation : type[LinearLoss] or str
+    implementation : type[LinearLoss], type[VectorLoss] or str
         The class, or ``"module:Class"`` to import it on first use.
-    task : {"regression", "classification"}
-        What the loss predicts: numbers, or one of two classes.
+    task : {"regression", "classification", "multiclass"}
+        What the loss predicts: numbers, one of two classes, or one of any number of classes.
     description : str
         The method in words, as in "by least squares".
     metric : str
@@ -58,7 +59,7 @@ class LossSpec:
     """
 
     name: str
-    implementation: "type[LinearLoss] | str"
+    implementation: "type[LinearLoss] | type[VectorLoss] | str"
     task: Task
     description: str
     metric: str
@@ -66,15 +67,15 @@ class LossSpec:
     parameters: tuple[str, ...] = ()
 
     @property
-    def loss_class(self) -> "type[LinearLoss]":
+    def loss_class(self) -> "type[LinearLoss] | type[VectorLoss]":
         """The class, imported if need be."""
         if isinstance(self.implementation, str):
             module, _, name = self.implementation.partition(":")
-            loaded: type[LinearLoss] = getattr(import_module(module), name)
+            loaded: type[LinearLoss] | type[VectorLoss] = getattr(import_module(module), name)
             return loaded
         return self.implementation
 
-    def make(self, *, l2: float | None = None, **parameters: Any) -> "LinearLoss":
+    def make(self, *, l2: float | None = None, **parameters: Any) -> "LinearLoss | VectorLoss":
         """Return the loss.
 
         Parameters
@@ -137,6 +138,15 @@ _BUILT_IN = (
         metric="half the mean squared hinge loss",
         default_l2=_CLASSIFICATION_L2,
     ),
+    LossSpec(
+        name="softmax",
+        implementation="driftpace.losses.softmax:SoftmaxLoss",
+        task="multiclass",
+        description="multinomial logistic regression",
+        metric="log loss",
+        default_l2=_CLASSIFICATION_L2,
+        parameters=("classes",),
+    ),
 )
 
 _specs: dict[str, LossSpec] = {spec.name: spec for spec in _BUILT_IN}
@@ -158,7 +168,7 @@ def register_loss(spec: LossSpec) -> LossSpec:
     Raises
     ------
     ParameterError
-        If the name is taken, the task is unknown, or the class is not a LinearLoss.
+        If the name is taken, the task is unknown, or the class is not a LinearLoss or VectorLoss.
 
     Examples
     --------
@@ -179,13 +189,14 @@ def register_loss(spec: LossSpec) -> LossSpec:
     if spec.name in _specs:
         raise ParameterError(f"must be free; {spec.name!r} is registered.", owner="register_loss", name="name")
     if spec.task not in TASKS:
-        allowed = " or ".join(repr(task) for task in TASKS)
-        raise ParameterError(f"must be {allowed}; got {spec.task!r}.", owner="register_loss", name="task")
+        allowed = ", ".join(repr(task) for task in TASKS)
+        raise ParameterError(f"must be one of {allowed}; got {spec.task!r}.", owner="register_loss", name="task")
     from driftpace.losses.linear import LinearLoss
+    from driftpace.losses.vector import VectorLoss
 
     implementation: object = spec.loss_class
-    if not (isinstance(implementation, type) and issubclass(implementation, LinearLoss)):
-        problem = f"must be a subclass of LinearLoss; got {implementation!r}."
+    if not (isinstance(implementation, type) and issubclass(implementation, LinearLoss | VectorLoss)):
+        problem = f"must be a subclass of LinearLoss or VectorLoss; got {implementation!r}."
         raise ParameterError(problem, owner="register_loss", name="implementation")
     _specs[spec.name] = spec
     return spec
@@ -204,7 +215,7 @@ def unregister_loss(name: str) -> None:
     del _specs[name]
 
 
-def get_loss(name: str, *, l2: float | None = None, **parameters: Any) -> "LinearLoss":
+def get_loss(name: str, *, l2: float | None = None, **parameters: Any) -> "LinearLoss | VectorLoss":
     """Return the loss of that name.
 
     Parameters
@@ -242,13 +253,13 @@ def loss_names(task: Task | None = None) -> tuple[str, ...]:
 
     Parameters
     ----------
-    task : {"regression", "classification"}, optional
+    task : {"regression", "classification", "multiclass"}, optional
         Only those of one task.
 
     Examples
     --------
     >>> loss_names()
-    ('squared', 'huber', 'logistic', 'hinge')
+    ('squared', 'huber', 'logistic', 'hinge', 'softmax')
     >>> loss_names("classification")
     ('logistic', 'hinge')
     """

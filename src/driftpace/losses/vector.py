@@ -1,8 +1,8 @@
 """Losses of several linear scores: the algebra that they share.
 
-A row x has the scores s = W'x, one for each of m outputs, with W of shape (features, outputs). Coefficients are passed as one vector,
-W in rows, so that those of a column stand together and an intercept's come last. With the slope g(s, y), an m-vector, and the bend
-M(s, y), a positive semidefinite (m, m) matrix, of each row,
+A row x has the scores s = W'x, one for each of m outputs, with W of shape (features, outputs). Coefficients are passed as one
+vector, W in rows, so that those of a column stand together and an intercept's come last. With the slope g(s, y), an m-vector,
+and the bend M(s, y), a positive semidefinite (m, m) matrix, of each row,
 
     value     mean phi(s, y) + (l2/2) w'Pw
     gradient  mean x (x) g(s, y) + l2 Pw

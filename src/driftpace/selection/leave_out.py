@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from driftpace.losses import LinearLoss, SquaredLoss
+from driftpace.losses import Curve, LinearLoss, SquaredLoss, VectorLoss
+from driftpace.losses.vector import kronecker_sum
 from driftpace.typing import FloatArray, IntArray
 
 _STEPS = 25
@@ -79,7 +80,7 @@ class Design:
 class Held:
     """The full fit of one candidate: its loss, its model, and the matrix S by which it is held to what was known before."""
 
-    loss: LinearLoss
+    loss: LinearLoss | VectorLoss
     model: FloatArray
     strength: FloatArray
     penalty: FloatArray | None = None
@@ -93,11 +94,16 @@ class Held:
 def left_out(design: Design, held: Held) -> FloatArray:
     """Return the model without each fold, (folds, features)."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return _squared(design, held) if isinstance(held.loss, SquaredLoss) else _curved(design, held)
+        if isinstance(held.loss, VectorLoss):
+            return _of_scores(design, held, held.loss)
+        return _squared(design, held) if isinstance(held.loss, SquaredLoss) else _curved(design, held, held.loss)
 
 
-def losses_left_out(design: Design, models: FloatArray, score: LinearLoss) -> FloatArray:
+def losses_left_out(design: Design, models: FloatArray, score: LinearLoss | VectorLoss) -> FloatArray:
     """Return the loss of each row, without any penalty, by the model of its fold, which has not seen it."""
+    if isinstance(score, VectorLoss):
+        several = np.einsum("ij,ijk->ik", design.X, np.array([score.matrix(model) for model in models])[design.fold])
+        return score.phi(several, design.y)
     scores = np.einsum("ij,ij->i", design.X, models[design.fold])
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(score.curve.phi(scores, design.y))
@@ -113,8 +119,55 @@ def _squared(design: Design, held: Held) -> FloatArray:
     return _solved(matrices, sums - design.products + pull)
 
 
-def _curved(design: Design, held: Held) -> FloatArray:
-    curve, weights, w = held.loss.curve, held.weights, held.model
+def _of_scores(design: Design, held: Held, loss: VectorLoss) -> FloatArray:
+    """Return the models of a loss of several scores, each by Newton's method from the model of all rows."""
+    own = np.ones(len(design.y)) if design.weights is None else design.weights
+    w, penalty = held.model, held.weights
+    slope = _gradient(loss, w, design.X, design.y, own) + float(design.rows.sum()) * penalty * w
+    pull = held.strength @ w + slope  # S a
+    models = []
+    for fold in range(design.folds):
+        keep = design.fold != fold
+        ridge = held.strength + np.diag((float(design.rows.sum()) - design.rows[fold]) * penalty)
+        models.append(_minimiser(loss, w, (design.X[keep], design.y[keep], own[keep]), ridge, pull))
+    return np.array(models)
+
+
+def _gradient(loss: VectorLoss, w: FloatArray, X: FloatArray, y: FloatArray, own: FloatArray) -> FloatArray:
+    return np.asarray((X.T @ (own[:, None] * loss.slope(loss.scores(w, X), y))).ravel())
+
+
+def _minimiser(
+    loss: VectorLoss,
+    w: FloatArray,
+    rows: tuple[FloatArray, FloatArray, FloatArray],
+    ridge: FloatArray,
+    pull: FloatArray,
+) -> FloatArray:
+    """Return where the weighted loss of rows + w'Rw/2 - pull'w is least, with steps halved until it falls."""
+    X, y, own = rows
+
+    def objective(at: FloatArray) -> float:
+        return float(own @ loss.phi(loss.scores(at, X), y) + 0.5 * at @ ridge @ at - pull @ at)
+
+    now = objective(w)
+    for _ in range(_NEWTON):
+        slope = _gradient(loss, w, X, y, own) + ridge @ w - pull
+        bends = loss.bend(loss.scores(w, X), y) * own[:, None, None]
+        step = _solved((kronecker_sum(X, bends) + ridge)[None], slope[None])[0]
+        share = 1.0
+        while share > 1e-6 and not (after := objective(w - share * step)) <= now:
+            share *= 0.5
+        if share <= 1e-6:
+            break
+        w, gain, now = w - share * step, now - after, after
+        if gain <= 1e-10 * (1.0 + abs(now)):
+            break
+    return w
+
+
+def _curved(design: Design, held: Held, loss: LinearLoss) -> FloatArray:
+    curve, weights, w = loss.curve, held.weights, held.model
     scores = design.X @ w
     bends = design.weighted(curve.bend(scores, design.y))
     count = float(design.rows.sum())
@@ -145,14 +198,14 @@ def _curved(design: Design, held: Held) -> FloatArray:
         if (size <= enough).all() or not better.any():
             break
     for f in np.flatnonzero(size > enough):
-        models[f] = _newton(design, held, pull, ridge[f], int(f), models[f])
+        models[f] = _newton(design, curve, pull, ridge[f], int(f), models[f])
     return models
 
 
-def _newton(design: Design, held: Held, pull: FloatArray, ridge: FloatArray, fold: int, w: FloatArray) -> FloatArray:
+def _newton(design: Design, curve: Curve, pull: FloatArray, ridge: FloatArray, fold: int, w: FloatArray) -> FloatArray:
     """Return the model without one fold, by Newton's method with steps halved until the objective falls."""
     keep = design.fold != fold
-    X, y, curve = design.X[keep], design.y[keep], held.loss.curve
+    X, y = design.X[keep], design.y[keep]
     own = np.ones(len(y)) if design.weights is None else design.weights[keep]
 
     def objective(at: FloatArray) -> float:

@@ -423,10 +423,11 @@ class AdaptiveMethod(ModelMethod):
 
         Candidates that see the same columns share the sums over rows.
         """
-        assert isinstance(self.spec.loss, LinearLoss)
-        assert isinstance(folds.loss, LinearLoss)
         look = self.look(state)
-        rows, judged = look.rows, look.judged
+        rows, judged, score = look.rows, look.judged, folds.loss
+        assert isinstance(score, LinearLoss | VectorLoss)
+        if isinstance(score, VectorLoss):
+            score = score.with_outputs(rows.outputs)
         if folds.key not in folds.designs:
             folds.designs[folds.key] = Design(X=rows.X, y=rows.y, fold=folds.fold, weights=rows.weights)
         design = folds.designs[folds.key]
@@ -434,8 +435,8 @@ class AdaptiveMethod(ModelMethod):
             return np.full(len(folds.fold), np.nan)
         white = judged.coordinates
         strength = (white.factor * judged.fit.strength) @ white.factor.T
-        held = Held(loss=self.spec.loss, model=judged.model, strength=strength, penalty=rows.penalty)
-        return losses_left_out(design, left_out(design, held), folds.loss)
+        held = Held(loss=rows.loss, model=judged.model, strength=strength, penalty=rows.penalty)
+        return losses_left_out(design, left_out(design, held), score)
 
     def _period_rows(
         self, state: AdaptiveMethodState, adaptive: AdaptiveState, chosen: BoolArray

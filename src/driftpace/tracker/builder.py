@@ -10,7 +10,7 @@ from driftpace.constants import PooledEstimator
 from driftpace.drift import Drift, Prequential, RecentChange
 from driftpace.errors import ParameterError
 from driftpace.learners import Sgd
-from driftpace.losses import LinearLoss, Loss, classifies
+from driftpace.losses import LinearLoss, Loss, VectorLoss, classifies
 from driftpace.planning import Budget
 from driftpace.records import Constants
 from driftpace.rules import DoNotUpdate
@@ -144,14 +144,16 @@ def build_candidates(
         method = build(minimised, filled, _features_of(one, features))
         methods.append(method)
         check_part(owner, "loss", loss)
-        if model_method(method).linear and not isinstance(loss, LinearLoss):
+        if model_method(method).linear and not isinstance(loss, LinearLoss | VectorLoss):
             raise ParameterError(
                 f"must be a LinearLoss, since it compares {one.label!r}, which is fitted by the adaptive method; "
                 f"got {loss!r}.",
                 owner=owner,
                 name="loss",
             )
-        if classifies(minimised) != classifies(loss):
+        if classifies(minimised) != classifies(loss) or isinstance(minimised, VectorLoss) != isinstance(
+            loss, VectorLoss
+        ):
             raise ParameterError(
                 f"must have losses of one kind, for numbers or for classes; {one.label!r} is of the other.",
                 owner=owner,
@@ -223,9 +225,9 @@ def check_annotators(method: Any, owner: str) -> None:
             name="annotators",
         )
     for loss in (model_method(one).spec.loss for one in methods):
-        if classifies(loss) and not getattr(loss, "soft_labels", False):
+        if (classifies(loss) or isinstance(loss, VectorLoss)) and not getattr(loss, "soft_labels", False):
             raise ParameterError(
-                f"must be None with {type(loss).__name__}, whose curve takes no mean of two classes (soft_labels).",
+                f"must be None with {type(loss).__name__}, whose curve takes no mean of classes (soft_labels).",
                 owner=owner,
                 name="annotators",
             )

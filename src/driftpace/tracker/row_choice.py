@@ -7,6 +7,7 @@ import numpy as np
 from driftpace import validation
 from driftpace.adaptive import CHOICES, draw_by_rate, draw_stratified, importance
 from driftpace.errors import ParameterError
+from driftpace.losses import VectorLoss
 from driftpace.tracker.adaptive_method import AdaptiveMethod, AdaptiveMethodState
 from driftpace.tracker.budget_method import BudgetState
 from driftpace.tracker.builder import model_method
@@ -58,6 +59,8 @@ def _chosen(
         X = np.column_stack([np.ones(len(X)), X - look.adaptive.place])
     with np.errstate(over="ignore", invalid="ignore"):
         if how == "stratified":
-            return draw_stratified(np.nan_to_num(X @ look.judged.model), samples, rng), None
+            loss, model = look.rows.loss, look.judged.model
+            scores = loss.scores(model, X)[:, 0] if isinstance(loss, VectorLoss) else X @ model
+            return draw_stratified(np.nan_to_num(scores), samples, rng), None
         rates = importance(look.adaptive, look.judged, look.rows, X, min(samples, len(X)))
     return draw_by_rate(rates if np.isfinite(rates).all() else np.ones(len(X)), samples, rng, before=before)
