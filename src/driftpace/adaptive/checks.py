@@ -10,6 +10,7 @@ from driftpace.adaptive.dependence import standard_products
 from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.state import AdaptiveState, PeriodJudgement, products_with
 from driftpace.losses import SquaredLoss
+from driftpace.losses.vector import summed_over_outputs
 from driftpace.records import Assumption, Audit, Verdict
 from driftpace.records.requests import MEASURED_RISK
 from driftpace.typing import IntArray
@@ -110,7 +111,7 @@ def _curvature(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) 
         return _assumption(name, Verdict.WARN, _constant_columns(state, rows, np.flatnonzero(curvature == 0.0)))
     if outputs > 1:  # contrasts of rare classes are collinear in any case
         both = state.memory.hessian + (rows.hessian_sum(judged.model) if len(rows) else 0.0)
-        white = coordinates(np.einsum("iaja->ij", both.reshape(state.columns, outputs, state.columns, outputs)))
+        white = coordinates(summed_over_outputs(both, outputs))
     heights = np.square(white.factor).sum(axis=1)
     left = 1.0 / np.maximum(heights * np.square(white.inverse).sum(axis=0), 1.0)
     least = float(left.min())

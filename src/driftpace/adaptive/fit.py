@@ -23,8 +23,8 @@ from driftpace.adaptive.dependence import products_of
 from driftpace.adaptive.memory import Memory, no_memory
 from driftpace.adaptive.noise import NoiseEstimate, NoiseSums
 from driftpace.adaptive.rows import DesignRows, group_sums
-from driftpace.losses import LinearLoss
-from driftpace.losses.vector import outer_rows
+from driftpace.losses import VectorLoss
+from driftpace.losses.vector import outer_rows, summed_over_outputs
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 _ROUNDS = 3
@@ -402,13 +402,41 @@ def _relative_curvature(rows: DesignRows, memory: Memory, white: Coordinates, ea
     """Return the mean curvature of the rows of a period, ``each`` in whitened coordinates, relative to that of earlier rows.
 
     Where curvature depends on the model, as with two classes whose shares change, it says how much the same error costs in this
-    period. Gradients scatter in proportion to it: what is pooled over periods is the noise per unit of curvature.
+    period. Gradients scatter in proportion to it: what is pooled over periods is the noise per unit of curvature. Of several
+    scores it is the curvature of their sum: a class that appears or vanishes changes that of its own coordinates beyond measure.
     """
     old, old_rows = memory.kept_hessian
     if rows.quadratic or old_rows == 0.0:
         return 1.0
-    usual = float(np.trace(white.white_matrix(old))) / old_rows
+    if isinstance(rows.loss, VectorLoss):
+        usual = float(memory.columns) / old_rows
+    else:
+        usual = float(np.trace(white.white_matrix(old))) / old_rows
     return (float(each.sum()) / max(usual, _NOTHING) + EQUAL_ROWS) / (rows.mass + EQUAL_ROWS)
+
+
+def _old_curvatures(rows: DesignRows, memory: Memory, bends: FloatArray) -> FloatArray:
+    """Return the curvature of each row of several scores in units of that of earlier rows, added up over scores."""
+    old, _ = memory.kept_hessian
+    whitened = coordinates(summed_over_outputs(old, rows.outputs)).white_rows(rows.X)
+    return np.asarray(np.square(whitened).sum(axis=1) * np.einsum("iaa->i", bends))
+
+
+def _metric_of_period(rows: DesignRows, memory: Memory, terms: "_RowTerms", curvature: float) -> tuple[FloatArray, float]:
+    """Return what is added to the Hessian of the rows for the metric of their period, and as how many rows it counts.
+
+    Of several scores, earlier rows have the mean curvature of this period in its scores: classes that vanished cost nothing now.
+    """
+    old, old_rows = memory.hessian_up_to(METRIC_ROWS * memory.columns)
+    if not isinstance(rows.loss, VectorLoss) or old_rows == 0.0:
+        return curvature * old, old_rows
+    columns, outputs = memory.columns, rows.outputs
+    fresh = terms.hessian.reshape(columns, outputs, columns, outputs)
+    new_sum = np.einsum("iaja->ij", fresh)
+    white = coordinates(new_sum + np.eye(columns) * (_NOTHING + 1e-9 * float(np.trace(new_sum)) / columns))
+    mean = np.einsum("iajb,ij->ab", fresh, white.inverse.T @ white.inverse) / columns
+    summed = summed_over_outputs(old, outputs)
+    return curvature * np.einsum("ij,ab->iajb", summed, mean).reshape(columns * outputs, -1), old_rows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -416,7 +444,8 @@ class _RowTerms:
     """What each row says of the accuracy of a fit, leverages taken out.
 
     ``each`` is the noise of a row, or group, in a coordinate, ``scores`` the sum of outer products of their gradients in the units
-    of the model, ``losses`` the losses without the row, ``curvatures`` the traces of the Hessians in whitened coordinates, and
+    of the model, ``losses`` the losses without the row, ``curvatures`` the traces of the Hessians in whitened coordinates (of several scores, in
+    those of earlier rows), and
     ``hessian`` the sum of Hessians. ``whitened``, where rows have one score, and ``gradients`` are in whitened coordinates, at the
     model.
     """
@@ -468,7 +497,9 @@ def _scalar_terms(rows: DesignRows, white: Coordinates, model: FloatArray, inver
     )
 
 
-def _vector_terms(rows: DesignRows, white: Coordinates, model: FloatArray, inverse: FloatArray) -> _RowTerms:
+def _vector_terms(
+    rows: DesignRows, memory: Memory, white: Coordinates, model: FloatArray, inverse: FloatArray
+) -> _RowTerms:
     """Return the terms of rows that have several scores.
 
     The leverage of a row is the mean over its scores, tr(G_i P)/m; that of a group the sum of those of its rows.
@@ -492,7 +523,7 @@ def _vector_terms(rows: DesignRows, white: Coordinates, model: FloatArray, inver
         each=np.einsum("ij,ij->i", corrected, corrected) / size,
         scores=back.T @ back,
         losses=rows.losses(model) + 0.5 * reach / (1.0 - leverage),
-        curvatures=rows.traces(bends, white.inverse.T @ white.inverse),
+        curvatures=_old_curvatures(rows, memory, bends) if memory.hessian_rows > 0.0 else np.ones(len(rows)),
         hessian=rows.hessian_of(bends / (1.0 - leverage)[:, None, None]),
         slopes=slopes,
         whitened=None,
@@ -505,8 +536,10 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     rows, white, strength = fitted.rows, fitted.coordinates, fitted.strength
     count, size, model = len(rows), fitted.center.size, white.plain(fitted.center)
     inverse = solved(with_diagonal(fitted.hessian, strength), np.eye(size))
-    terms_of = _scalar_terms if isinstance(rows.loss, LinearLoss) else _vector_terms
-    terms = terms_of(rows, white, model, inverse)
+    if isinstance(rows.loss, VectorLoss):
+        terms = _vector_terms(rows, memory, white, model, inverse)
+    else:
+        terms = _scalar_terms(rows, white, model, inverse)
     curvature = _relative_curvature(rows, memory, white, terms.curvatures)
     each, added = terms.each / curvature, terms.scores / curvature
     sums = NoiseSums(
@@ -522,8 +555,8 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     total = float(np.trace(scatter))
     scatter = curvature * (scatter * (upper * size / total) if total > 0.0 else upper * np.eye(size))
     covariance = inverse @ with_diagonal(count * scatter, upper * fitted.noise_ratio * strength) @ inverse
-    old, old_rows = memory.hessian_up_to(METRIC_ROWS * size // rows.outputs)
-    seen = with_diagonal((terms.hessian + curvature * old) / (rows.mass + old_rows), rows.penalty)
+    old, old_rows = _metric_of_period(rows, memory, terms, curvature)
+    seen = with_diagonal((terms.hessian + old) / (rows.mass + old_rows), rows.penalty)
     cost = float(np.sum(white.white_matrix(seen) * covariance))
     covariance *= cost / float(np.trace(covariance))
     return _Accuracy(

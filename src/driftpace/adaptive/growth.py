@@ -12,6 +12,7 @@ import numpy as np
 from driftpace.adaptive.bank import Bank
 from driftpace.adaptive.coordinates import coordinates
 from driftpace.adaptive.state import AdaptiveState, jump_variances, noise_floor_of, turned_blocks
+from driftpace.losses.vector import summed_over_outputs
 from driftpace.typing import FloatArray
 
 _FIRST_ROWS = 0.5
@@ -88,7 +89,7 @@ def _with_curvature(
     grown = np.zeros((columns, outputs + 1, columns, outputs + 1))
     old = sums.reshape(columns, outputs, columns, outputs)
     grown[:, :outputs, :, :outputs] = old
-    gram = np.einsum("iaja->ij", old)
+    gram = summed_over_outputs(sums, outputs)
     if intercept and gram[0, 0] > 0.0:
         gram = gram * (rows / gram[0, 0])
     classes = outputs + 1.0

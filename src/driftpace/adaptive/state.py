@@ -37,6 +37,7 @@ from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.adaptive.season import SeasonState, after_period, first_season, with_season
 from driftpace.adaptive.season_search import SeasonSearch, with_period
 from driftpace.adaptive.sizing import Criterion
+from driftpace.losses import VectorLoss
 from driftpace.losses.vector import outer_rows
 from driftpace.typing import FloatArray
 
@@ -323,8 +324,20 @@ def _with_all_as_noise(fit: AdaptiveFit, most: float) -> AdaptiveFit:
 
 
 def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows) -> PeriodJudgement:
+    """Look at the rows of a later period. Of several scores the metric is taken again at the model that they show.
+
+    A class that appears has no curvature where it was not expected, and its coordinates would be beyond all measure.
+    """
+    judged = _judge_at(config, state, rows, state.model)
+    if judged.fit is None or not isinstance(rows.loss, VectorLoss) or not np.isfinite(judged.model).all():
+        return judged
+    return _judge_at(config, state, rows, judged.model)
+
+
+def _judge_at(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, at: FloatArray) -> PeriodJudgement:
+    """Look at the rows of a later period in the coordinates of all rows, the curvature of the period being that at a model."""
     memory, floor = state.memory, noise_floor(config)
-    white = metric(rows, memory, state.model)
+    white = metric(rows, memory, at)
     unseen = _labels_unseen(config, rows)
     forgetting = 0.0 if unseen else FORGETTING
     banks = in_coordinates(tuple(predict(bank, forgetting=forgetting) for bank in state.banks), state, white)

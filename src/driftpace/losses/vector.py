@@ -195,3 +195,13 @@ def kronecker_forms(X: FloatArray, matrix: FloatArray, outputs: int) -> FloatArr
     features = X.shape[1]
     along = (X @ matrix.reshape(features, -1)).reshape(len(X), outputs, features, outputs)
     return np.asarray(np.einsum("iafb,if->iab", along, X, optimize=True))
+
+
+def summed_over_outputs(matrix: FloatArray, outputs: int) -> FloatArray:
+    """Return the sum over outputs of the blocks of a matrix of coefficients, (features, features).
+
+    >>> summed_over_outputs(np.diag([1.0, 2.0, 3.0, 4.0]), 2).tolist()
+    [[3.0, 0.0], [0.0, 7.0]]
+    """
+    features = len(matrix) // outputs
+    return np.asarray(np.einsum("iaja->ij", matrix.reshape(features, outputs, features, outputs)))

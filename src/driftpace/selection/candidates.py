@@ -7,7 +7,7 @@ from typing import Any
 
 from driftpace import validation
 from driftpace.errors import ParameterError
-from driftpace.losses import LinearLoss
+from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.selection.choice import CHOOSING, Choosing
 
 
@@ -124,7 +124,7 @@ class Selection:
     @classmethod
     def of_l2(
         cls,
-        loss: LinearLoss,
+        loss: LinearLoss | VectorLoss,
         l2: Sequence[float],
         *,
         folds: int = 10,
@@ -137,7 +137,7 @@ class Selection:
 
         Parameters
         ----------
-        loss : LinearLoss
+        loss : LinearLoss or VectorLoss
             The loss; its penalty is replaced.
         l2 : sequence of float
             At least two different penalties.
@@ -153,8 +153,8 @@ class Selection:
         Selection
         """
         values = read_l2(owner, l2)
-        if not isinstance(loss, LinearLoss):
-            raise ParameterError(f"must be a LinearLoss when l2 is a list; got {loss!r}.", owner=owner, name="loss")
+        if not isinstance(loss, LinearLoss | VectorLoss):
+            raise ParameterError(f"must be a LinearLoss or VectorLoss when l2 is a list; got {loss!r}.", owner=owner, name="loss")
         if constants is not None and not isinstance(constants, Sequence):
             raise ParameterError(
                 f"must be one for each of {len(values)} l2; got {constants!r:.80}.",
