@@ -37,7 +37,7 @@ SAVED = (
 
 NOT_SAVED = {
     # abstract, or saved field by field as part of its owner
-    "Curve", "LinearLoss", "LossSpec", "Candidate", "Selection", "Request", "MethodState", "ComposedConfig",
+    "Curve", "LinearLoss", "VectorLoss", "LossSpec", "Candidate", "Selection", "Request", "MethodState", "ComposedConfig",
     "KeptPeriod", "LateWindow",
     "OpenPool",
     # intermediate results of one call
@@ -89,6 +89,7 @@ def test_what_a_saved_record_holds_is_saved_too() -> None:
         "Measured",
         "Decision",
         "LinearLoss",
+        "VectorLoss",
     }  # see tracker/codec.py
     for kind in (kind for kind in tagged if dataclasses.is_dataclass(kind)):
         hints = get_type_hints(kind)

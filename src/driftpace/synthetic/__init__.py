@@ -3,6 +3,7 @@
 from driftpace.synthetic import library
 from driftpace.synthetic.classes import TwoClasses
 from driftpace.synthetic.drifting import DriftingClasses, DriftingRegression, RotatingFeatures
+from driftpace.synthetic.multiclass import MulticlassPeriod, ShapedMulticlass
 from driftpace.synthetic.paths import Shape
 from driftpace.synthetic.protocol import DriftingPopulation, DriftMixin, SyntheticPopulation
 from driftpace.synthetic.regression import BoundedRegression, GaussianRegression
@@ -16,10 +17,12 @@ __all__ = [
     "DriftingPopulation",
     "DriftingRegression",
     "GaussianRegression",
+    "MulticlassPeriod",
     "NoiseKind",
     "RotatingFeatures",
     "Shape",
     "ShapedClasses",
+    "ShapedMulticlass",
     "ShapedRegression",
     "SyntheticPopulation",
     "TwoClasses",

@@ -12,7 +12,7 @@ from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import ParameterError, UnknownConstantError
 from driftpace.learners import Learner
-from driftpace.losses import Loss, SquaredLoss
+from driftpace.losses import Loss, SquaredLoss, VectorLoss
 from driftpace.records import Assumption, Constants, Estimate, Verdict
 from driftpace.rules import Rule, RuleContext
 from driftpace.tracker.composed_context import ComposedConfig, ComposedState, constants_of, with_settled
@@ -135,6 +135,13 @@ def check_part(owner: str, name: str, part: object) -> None:
 
 def check_composed(owner: str, config: ComposedConfig) -> None:
     """Refuse parts that are none, and combinations that can never promise anything."""
+    if isinstance(config.spec.loss, VectorLoss):
+        raise ParameterError(
+            f"must have one score a row with learner=, drift= and rule=, as SquaredLoss or LogisticLoss have; got "
+            f"{config.spec.loss!r}.",
+            owner=owner,
+            name="loss",
+        )
     spec = config.spec
     validation.positive(owner, epsilon=config.epsilon)
     for name in _KINDS:
