@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from driftpace.errors import DriftpaceError as DriftpaceError
     from driftpace.losses import HuberLoss as HuberLoss
     from driftpace.losses import LogisticLoss as LogisticLoss
+    from driftpace.losses import MultiSquaredLoss as MultiSquaredLoss
     from driftpace.losses import SmoothedHinge as SmoothedHinge
     from driftpace.losses import SoftmaxLoss as SoftmaxLoss
     from driftpace.losses import SquaredLoss as SquaredLoss
@@ -45,6 +46,7 @@ __all__ = [
     "HuberLoss",
     "LinearCost",
     "LogisticLoss",
+    "MultiSquaredLoss",
     "Outcome",
     "Request",
     "SmoothedHinge",
@@ -73,6 +75,7 @@ _MODULES = {
     "Outcome": "records",
     "Request": "records",
     "SmoothedHinge": "losses",
+    "MultiSquaredLoss": "losses",
     "SoftmaxLoss": "losses",
     "SquaredLoss": "losses",
     "StepReport": "records",

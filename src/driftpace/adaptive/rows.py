@@ -80,7 +80,7 @@ class DesignRows:
     @property
     def quadratic(self) -> bool:
         """Whether the loss of the rows is a quadratic of the model."""
-        return isinstance(self.loss, SquaredLoss)
+        return self.loss.quadratic if isinstance(self.loss, VectorLoss) else isinstance(self.loss, SquaredLoss)
 
     def scores(self, w: FloatArray) -> FloatArray:
         """Return the score of each row, or its scores (rows, outputs)."""
@@ -126,7 +126,8 @@ class DesignRows:
         """Return the sum of the second derivatives of the rows, without the penalty."""
         if self.quadratic:
             if self._gram is None:
-                self._gram = self.X.T @ self.X if self.weights is None else self.outer_sum(np.sqrt(self.weights))
+                gram = self.X.T @ self.X if self.weights is None else self.outer_sum(np.sqrt(self.weights))
+                self._gram = np.kron(gram, np.eye(self.outputs)) if isinstance(self.loss, VectorLoss) else gram
             return self._gram
         return self.hessian_of(self.bends(w))
 

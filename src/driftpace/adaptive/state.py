@@ -293,8 +293,15 @@ def _level_free(state: AdaptiveState, rows: DesignRows, white: Coordinates, floo
     slopes, count = rows.slopes(state.model), len(rows)
     free = 1.0
     if state.intercept and count > 1:
-        level = slopes.mean() if rows.weights is None else rows.weights * (slopes.sum() / rows.mass)
+        level = (
+            slopes.mean(axis=0)
+            if rows.weights is None
+            else rows.weighted(slopes * 0.0 + slopes.sum(axis=0) / rows.mass)
+        )
         slopes, free = slopes - level, count / (count - 1.0)
+    if slopes.ndim == 2:
+        each_group = group_sums(white.white_rows(outer_rows(rows.X, slopes)), rows.groups)
+        return max(free * float(np.square(each_group).sum()) / count / state.size, floor)
     whitened = white.white_rows(rows.X)
     if rows.groups is None:
         each = np.square(whitened).sum(axis=1) * slopes**2
@@ -329,7 +336,12 @@ def _judge_later(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     A class that appears has no curvature where it was not expected, and its coordinates would be beyond all measure.
     """
     judged = _judge_at(config, state, rows, state.model)
-    if judged.fit is None or not isinstance(rows.loss, VectorLoss) or not np.isfinite(judged.model).all():
+    if (
+        judged.fit is None
+        or rows.quadratic
+        or not isinstance(rows.loss, VectorLoss)
+        or not np.isfinite(judged.model).all()
+    ):
         return judged
     return _judge_at(config, state, rows, judged.model)
 

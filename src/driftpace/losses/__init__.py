@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from driftpace.losses.huber import HuberLoss
     from driftpace.losses.linear import Curve, LinearLoss
     from driftpace.losses.logistic import LogisticLoss
+    from driftpace.losses.multi_squared import MultiSquaredLoss
     from driftpace.losses.protocol import Loss
     from driftpace.losses.softmax import SoftmaxLoss
     from driftpace.losses.squared import SquaredLoss
@@ -31,6 +32,7 @@ __all__ = [
     "LogisticLoss",
     "Loss",
     "LossSpec",
+    "MultiSquaredLoss",
     "SmoothedHinge",
     "SoftmaxLoss",
     "SquaredLoss",
@@ -50,6 +52,7 @@ _MODULES = {
     "LinearLoss": "linear",
     "LogisticLoss": "logistic",
     "Loss": "protocol",
+    "MultiSquaredLoss": "multi_squared",
     "SmoothedHinge": "hinge",
     "SoftmaxLoss": "softmax",
     "SquaredLoss": "squared",

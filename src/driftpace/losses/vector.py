@@ -13,7 +13,7 @@ where (x) is the Kronecker product.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -39,6 +39,9 @@ class VectorLoss(ABC):
     >>> isinstance(loss, VectorLoss), loss.outputs
     (True, 2)
     """
+
+    quadratic: ClassVar[bool] = False
+    """Whether the loss of a row is a quadratic of its scores."""
 
     l2: float = 0.0
     unpenalised: int = 0

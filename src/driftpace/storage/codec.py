@@ -44,6 +44,7 @@ TYPES: dict[str, str] = {
     "loss.logistic": "driftpace.losses:LogisticLoss",
     "loss.huber": "driftpace.losses:HuberLoss",
     "loss.smoothed-hinge": "driftpace.losses:SmoothedHinge",
+    "loss.multi-squared": "driftpace.losses:MultiSquaredLoss",
     "loss.softmax": "driftpace.losses:SoftmaxLoss",
     "set.ball": "driftpace.constraints:Ball",
     "set.box": "driftpace.constraints:Box",

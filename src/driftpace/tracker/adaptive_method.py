@@ -41,7 +41,7 @@ from driftpace.adaptive import (
 )
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError, ParameterError, TooEarlyError
-from driftpace.losses import LinearLoss, VectorLoss
+from driftpace.losses import LinearLoss, SoftmaxLoss, VectorLoss
 from driftpace.planning import Outlook
 from driftpace.records import Assumption, LabelSums, Outcome, Request, StepReport
 from driftpace.selection import Design, Held, left_out, losses_left_out
@@ -452,7 +452,7 @@ class AdaptiveMethod(ModelMethod):
         weights = mean_one(weights_of(state.batches), chosen)
         parts = _chosen_rows(state.batches, chosen)
         X = np.empty((sum(len(y) for _, y in parts), adaptive.columns))
-        y = np.concatenate([np.empty(0), *(y for _, y in parts)])
+        y = np.concatenate([y for _, y in parts]) if parts else np.empty(0)
         penalty = loss.penalty_weights(adaptive.size)
         if not self.spec.fit_intercept:
             np.concatenate([np.empty((0, adaptive.columns)), *(rows for rows, _ in parts)], out=X)
@@ -479,7 +479,9 @@ class AdaptiveMethod(ModelMethod):
         if not isinstance(loss, VectorLoss):
             assert isinstance(loss, LinearLoss)
             return adaptive, loss
-        outputs = max([adaptive.outputs, *(int(batch.y.max()) for batch in state.batches if len(batch.y))])
+        outputs = adaptive.outputs
+        if isinstance(loss, SoftmaxLoss):
+            outputs = max([outputs, *(int(batch.y.max()) for batch in state.batches if len(batch.y))])
         adaptive = with_outputs(adaptive, outputs)
         loss = loss.with_outputs(outputs)
         return adaptive, loss.with_unpenalised(outputs) if self.spec.fit_intercept else loss

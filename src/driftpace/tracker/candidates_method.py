@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from driftpace.errors import DataError
-from driftpace.losses import Loss, VectorLoss, classifies
+from driftpace.losses import Loss, SoftmaxLoss, classifies
 from driftpace.planning import Budget, Outlook
 from driftpace.records import Assumption, Request, Selected, StepReport, Verdict
 from driftpace.selection import Selection, Tally, choose, divisible, make_folds, most_folds
@@ -291,9 +291,10 @@ class CandidatesMethod:
         groups = None if groups is None else groups[fitted]
         rows = int(fitted.sum())
         classes: FloatArray | None = None
-        if rows and (classifies(self.loss) or isinstance(self.loss, VectorLoss)):
+        several = isinstance(self.loss, SoftmaxLoss)
+        if rows and (classifies(self.loss) or several):
             y = np.concatenate([batch.y for batch in state.state.batches])[fitted]
-            classes = divisible(y if isinstance(self.loss, VectorLoss) else np.where(y >= 0.0, 1.0, -1.0), groups)
+            classes = divisible(y if several else np.where(y >= 0.0, 1.0, -1.0), groups)
         count, doubt = most_folds(rows, selection.folds, classes=classes, groups=groups)
         if count == 0:
             return Selected(candidates=labels, chosen=labels[state.chosen]), state.tally, doubt

@@ -62,23 +62,26 @@ def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, .
     return InputRows(X=array, columns=names)
 
 
-def read_targets(y: Any, *, owner: str, rows: int) -> FloatArray:
-    """Return the targets as a float vector with one entry for each of ``rows``, or raise DataError."""
-    values = _series_values(y, f"{owner}(y=...)")
-    if values.ndim == 2 and values.shape[1] == 1:
+def read_targets(y: Any, *, owner: str, rows: int, several: bool = False) -> FloatArray:
+    """Return the targets as floats, one for each of ``rows``, or ``several`` (rows, targets); DataError where that cannot be."""
+    frame = _as_frame(y, owner) if several else None
+    values = _series_values(y, f"{owner}(y=...)") if frame is None else _frame_values(frame, owner)
+    if values.ndim == 2 and values.shape[1] == 1 and not several:
         values = values[:, 0]
-    if values.ndim != 1:
-        raise DataError(f"must be one-dimensional; got shape {values.shape}.", owner=owner, name="y")
-    if values.size != rows:
+    if values.ndim != (2 if several else 1):
+        wanted = "two-dimensional, (rows, targets)" if several else "one-dimensional"
+        raise DataError(f"must be {wanted}; got shape {values.shape}.", owner=owner, name="y")
+    if len(values) != rows:
         raise DataError(
-            f"must have one entry for each of the {rows} rows of X; got {values.size}.",
+            f"must have one entry for each of the {rows} rows of X; got {len(values)}.",
             owner=owner,
             name="y",
         )
     numbers = _as_floats(values, f"{owner}(y=...)")
     bad = ~np.isfinite(numbers)
     if bad.any():
-        raise DataError(f"must be finite; got {numbers[bad][0]!s} in row {int(np.argmax(bad))}.", owner=owner, name="y")
+        row = int(np.argmax(bad if bad.ndim == 1 else bad.any(axis=1)))
+        raise DataError(f"must be finite; got {numbers[bad][0]!s} in row {row}.", owner=owner, name="y")
     if numbers.size and np.abs(numbers).max() > LARGEST:
         raise DataError(
             f"must be below {LARGEST:g} in size, or squares overflow; got {np.abs(numbers).max():g}.",

@@ -17,7 +17,7 @@ from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.learners import Learner
-from driftpace.losses import Loss, SoftmaxLoss, VectorLoss, classifies
+from driftpace.losses import Loss, MultiSquaredLoss, SoftmaxLoss, VectorLoss, classifies
 from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook
 from driftpace.records import AnnotatorReport, Constants, DelayPrice, LabelSums, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
@@ -1073,7 +1073,9 @@ class Tracker:
         if self._learns_classes:
             targets, labels = read_classes(y, labels, owner=owner, rows=count)
         else:
-            targets = read_targets(y, owner=owner, rows=count)
+            targets = read_targets(
+                y, owner=owner, rows=count, several=isinstance(self._method.spec.loss, MultiSquaredLoss)
+            )
         codes, weights = self._groups(more["groups"], len(targets)), None
         if more["sample_weight"] is not None:
             check_weights(self._method, owner)
