@@ -223,7 +223,7 @@ def test_one_class_only_gives_a_model(rng: np.random.Generator) -> None:
 
 
 def test_methods_of_the_paper_refuse_several_classes() -> None:
-    with pytest.raises(ParameterError, match=r"Tracker\(loss=\.\.\.\) must be"):
+    with pytest.raises(ParameterError, match=r"Tracker\(loss=\.\.\.\) must have one score a row"):
         Tracker.as_in_paper(SoftmaxLoss(classes=3), epsilon=0.1, domain=Ball(radius=10.0), first_samples=(50, 50))
     tracker = Tracker(SoftmaxLoss(), epsilon=0.1)
     tracker.ask()

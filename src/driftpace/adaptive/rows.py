@@ -127,7 +127,8 @@ class DesignRows:
         if self.quadratic:
             if self._gram is None:
                 gram = self.X.T @ self.X if self.weights is None else self.outer_sum(np.sqrt(self.weights))
-                self._gram = np.kron(gram, np.eye(self.outputs)) if isinstance(self.loss, VectorLoss) else gram
+                several = isinstance(self.loss, VectorLoss)
+                self._gram = np.asarray(np.kron(gram, np.eye(self.outputs)), dtype=np.float64) if several else gram
             return self._gram
         return self.hessian_of(self.bends(w))
 

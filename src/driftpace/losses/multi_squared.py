@@ -39,7 +39,7 @@ class MultiSquaredLoss(VectorLoss):
 
     quadratic: ClassVar[bool] = True
 
-    outputs: int = 1  # type: ignore[assignment]  # a field where the base class has a property
+    outputs: int = 1
 
     def __post_init__(self) -> None:
         VectorLoss.__post_init__(self)
