@@ -208,17 +208,22 @@ class TableCheck:
         if estimate is None:
             return None
         share, rows = f"{100.0 * estimate.tolerance:g} %", sum(self.sizes) / len(self.sizes)
+        reasons = []
         if estimate.too_fine:
-            return (
-                f"a backtest cannot judge {share}: the best model of a period, fitted to {rows:,.0f} rows, is itself uncertain "
-                f"by {estimate.best_model_error:.2f} times that. Its note on held-out rows says more than its verdict. Fewer "
-                "features or longer periods can be judged."
+            reasons.append(
+                f"A backtest cannot judge {share}: the best model of a period, fitted to {rows:,.0f} rows, is itself uncertain by "
+                f"{estimate.best_model_error:.2f} times that. Its note on held-out rows says more than its verdict. Fewer features "
+                "or longer periods can be judged."
             )
         if estimate.later > 0.5 * rows:
-            return f"{share} takes most rows of a period: expect it to be missed where a period has too few."
-        if estimate.missed:
-            return f"{share} was missed in a quick replay ({estimate.reached:.2g} times the target): expect a backtest to miss it."
-        return None
+            reasons.append(
+                f"Staying within {share} takes most rows of a period: it is missed where a period has too few."
+            )
+        elif estimate.missed:
+            reasons.append(
+                f"A quick replay missed {share} ({estimate.reached:.2g} times the target), and so may a backtest."
+            )
+        return " ".join(reasons) or None
 
     def to_values(self, file: str = "FILE") -> dict[str, Any]:
         """Return plain values, as JSON has them, with the next commands for a file of that name."""

@@ -35,7 +35,7 @@ def check_lines(check: TableCheck, file: str = "FILE") -> list[Line]:
         text = f"Some columns are linear combinations of others, so a penalty is needed: --l2 {check.l2:g}."
         lines.append(("Penalty", text))
     if check.caution is not None:
-        lines.append(("Caution", f"{check.caution[0].upper()}{check.caution[1:]}"))
+        lines.append(("Caution", check.caution))
     lines.append(("Next", check.command.replace("FILE", file, 1)))
     if check.init_command is not None:
         lines.append(("Campaign", check.init_command.replace("FILE", file, 1)))
