@@ -13,6 +13,7 @@ NAMES = (
     "bounds",
     "adaptive_speed",
     "real_tables",
+    "raw_tables",
     "audit",
     "planning",
     "montecarlo",

@@ -150,7 +150,7 @@ def certified(certificate: FloatArray, risk: FloatArray) -> tuple[float, float]:
     return float((risk[known] <= certificate[known]).mean()), float(certificate[known].mean() / risk[known].mean())
 
 
-def brief(strategy: Strategy | None, epsilon: float) -> str:
+def brief(strategy: Strategy | None, epsilon: float | FloatArray) -> str:
     """Return labels a period and the verdict; a dash for a baseline that cannot run on the table."""
     if strategy is None:
         return "-"

@@ -48,7 +48,9 @@ def test_a_table_as_people_have_it(rng: np.random.Generator) -> None:
     assert dict(check.left_out) == {"order_id": "named like an id"}
     assert not check.problems
     assert not check.leaks
-    assert check.command == "driftpace backtest FILE --period 'sold on:month' --target demand --tolerance 0.1"
+    assert [estimate.too_fine for estimate in check.labels] == [False, True, True]  # rows without x are noisy
+    assert check.command == "driftpace backtest FILE --period 'sold on:month' --target demand --tolerance 0.2"
+    assert check.caution is None
     assert [estimate.tolerance for estimate in check.labels] == [0.2, 0.1, 0.05]
     later = [estimate.later for estimate in check.labels]
     assert later == sorted(later)
@@ -281,7 +283,7 @@ def test_weights_are_those_of_a_backtest(rng: np.random.Generator) -> None:
 def test_a_campaign_can_be_made_of_a_checked_table(rng: np.random.Generator) -> None:
     check = check_table(_table(rng), target="demand", groups="city")
     assert check.init_command == (
-        "driftpace init NAME --table FILE --period 'sold on:month' --target demand --groups city --id order_id --tolerance 0.1"
+        "driftpace init NAME --table FILE --period 'sold on:month' --target demand --groups city --id order_id --tolerance 0.2"
     )
     assert check_table(_table(rng)).init_command is None
     values = check.to_values("sales.csv")

@@ -157,6 +157,7 @@ def test_a_target_that_is_finer_than_the_best_models_is_noted() -> None:
     error = float(np.mean([now.noise / 100.0 for now in job.populations]))
     (note,) = [note for note in replayed(panel, epsilon=error, baselines=()).notes if "too fine" in note]
     assert "uncertain by 1.00 times the target" in note
+    assert any("On held-out rows" in note for note in replayed(panel, epsilon=error, baselines=()).notes)
     assert not any("too fine" in note for note in replayed(panel, epsilon=4.0 * error, baselines=()).notes)
 
 

@@ -175,6 +175,6 @@ def test_what_cannot_be_balanced_is_refused(campaign: Campaign) -> None:
     old = [place for place in sample.positions if pool["age"][place] > 45.0]
     with pytest.raises(DataError, match=r"balance.*all rows have age above 4"):
         campaign.tell_table(table(pool, old, rng), balance=True)
-    with pytest.raises(ParameterError, match=r"balance.*weights of their own"):
+    with pytest.raises(ParameterError, match=r"balance.*rows that have weights already"):
         campaign.tell(np.ones((5, 2)), np.ones(5), sample_weight=np.ones(5), ids=sample.ids[:5], balance=True)
     assert campaign.order().received == 0

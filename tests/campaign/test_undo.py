@@ -280,3 +280,11 @@ def test_the_log_says_what_happened() -> None:
     assert undone.sentence.startswith("Delivery of ")
     assert undone.sentence.endswith(" EUR stays paid, by Ada: “labels of May”.")
     assert revised.sentence.startswith("Period 2 absorbed again: expected excess loss of the current model ")
+
+
+def test_an_upload_is_known_by_its_file() -> None:
+    campaign = after_periods(1)
+    campaign.ask(key="W2")
+    campaign.tell(*rows_of(2, 0, 3), source="REST: w2.csv", final=False)
+    assert campaign.undo(delivery="w2.csv", reason="wrong").rows == 3
+    recomputed(campaign)

@@ -39,6 +39,16 @@ def test_rows_are_drawn_from_the_pool_and_written_to_be_filled_in(churn: Path, r
     assert "Written    tasks.csv, 12 rows; fill in the column 'churned'" in out
 
 
+def test_a_column_for_the_annotator_is_there_to_be_filled_in(churn: Path, run: Run) -> None:
+    given = tuple("twice" if word == "churn" else word for word in INIT)
+    assert run(*given, "--annotator", "labelled_by")[0] == 0
+    code, out, _ = run("ask", "twice", "--key", "W1", "--select", "pool.csv", "--out", "tasks.csv")
+    assert code == 0
+    assert "fill in the columns 'churned' and 'labelled_by'" in out
+    label(Path("tasks.csv"), Path("tasks.csv"))
+    assert run("tell", "twice", "tasks.csv")[0] == 0
+
+
 def test_the_same_question_draws_nothing_and_touches_nothing(churn: Path, run: Run) -> None:
     run(*SELECT, "tasks.csv")
     label(Path("tasks.csv"), Path("tasks.csv"))  # somebody has begun to fill it in

@@ -125,3 +125,36 @@ def test_odd_columns_are_no_trouble(data: tuple[FloatArray, FloatArray]) -> None
         "half": np.where(x > 1, np.nan, x),
     }
     assert _names(odd, y) == []
+
+
+def test_copies_within_periods(rng: np.random.Generator) -> None:
+    periods = np.arange(ROWS) // 100
+    x = rng.normal(size=ROWS)
+    y = x + rng.normal(size=ROWS)
+    table = read_columns({"x": x, "nominal": y + 0.5 * periods, "y": y})
+    keep = np.ones(ROWS, dtype=np.bool_)
+    assert find_leaks(table, ["x", "nominal"], "y", y, keep) == []  # over all periods its correlation is 0.4
+    (leak,) = find_leaks(table, ["x", "nominal"], "y", y, keep, periods)
+    assert leak.feature == "nominal"
+    assert leak.measure == "correlation within periods"
+    assert leak.score == pytest.approx(1.0)
+    assert leak.others == pytest.approx(0.707, abs=0.05)
+
+
+def test_classes_that_are_given_away_within_periods(rng: np.random.Generator) -> None:
+    periods = np.arange(ROWS) // 100
+    y = rng.integers(0, 2, size=ROWS).astype(np.float64)
+    table = read_columns(
+        {"x": rng.normal(size=ROWS), "index": y + 3.0 * periods + 0.1 * rng.uniform(size=ROWS), "y": y}
+    )
+    (leak,) = find_leaks(table, ["x", "index"], "y", y, np.ones(ROWS, dtype=np.bool_), periods)
+    assert (leak.feature, leak.measure) == ("index", "AUC within periods")
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 40])
+def test_no_column_is_a_copy_within_periods_by_chance(size: int, rng: np.random.Generator) -> None:
+    keep, periods = np.ones(60, dtype=np.bool_), np.arange(60) // size
+    for _ in range(50):
+        columns = {f"x{index}": rng.normal(size=60) for index in range(5)}
+        y = rng.normal(size=60)
+        assert find_leaks(read_columns({**columns, "y": y}), list(columns), "y", y, keep, periods) == []

@@ -10,7 +10,13 @@ import numpy as np
 from driftpace.backtest.check_result import NOTHING_GAINED, DriftGlance, LabelEstimate, TableCheck
 from driftpace.backtest.job import check_rows, default_loss
 from driftpace.backtest.periods import group_rows
-from driftpace.backtest.population import mean_losses, weighted_best, with_intercept
+from driftpace.backtest.population import (
+    find_population,
+    mean_losses,
+    model_error_share,
+    weighted_best,
+    with_intercept,
+)
 from driftpace.backtest.proposals import (
     ColumnSummary,
     PeriodProposal,
@@ -21,12 +27,13 @@ from driftpace.backtest.proposals import (
     summarise_columns,
 )
 from driftpace.backtest.replay import replay
+from driftpace.backtest.result import BacktestResult
 from driftpace.backtest.table import Panel, named_column, period_rule, read_frame, read_table
 from driftpace.constraints import WholeSpace
 from driftpace.datasets import Table
 from driftpace.errors import DataError, DriftpaceError
 from driftpace.learners.newton import minimise
-from driftpace.losses import LinearLoss, Loss, get_loss, loss_names
+from driftpace.losses import LinearLoss, Loss
 from driftpace.tables import Column
 from driftpace.tables.cells import without_marks
 from driftpace.tables.dates import parse_dates
@@ -43,6 +50,8 @@ TOLERANCES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
 """Targets to try: the first three that are well below what the features explain."""
 L2 = 0.001
 """Penalty where columns are linear combinations of others."""
+MODELS = 30
+"""The most periods whose best models are fitted to see how uncertain they are."""
 _ANCHOR = 1e-4
 
 
@@ -393,16 +402,19 @@ def estimate_labels(panel: Panel, gain: float) -> tuple[tuple[LabelEstimate, ...
     runs = 2 if len(panel.features) <= 20 else 1
     rows = float(np.mean(panel.sizes))
     penalty: float | None = None
+    model_error: float | None = None
     estimates: list[LabelEstimate] = []
     for tolerance in tolerances:
         try:
             try:
-                estimates.append(_estimate(part, tolerance, runs, penalty, rows))
+                result = _replay(part, tolerance, runs, penalty)
             except DataError as error:
                 if error.name != "features" or penalty is not None:
                     raise
                 penalty = L2  # columns are collinear
-                estimates.append(_estimate(part, tolerance, runs, penalty, rows))
+                result = _replay(part, tolerance, runs, penalty)
+            model_error = _model_error(panel, penalty) if model_error is None else model_error
+            estimates.append(_estimate(result, tolerance, model_error))
         except DriftpaceError as error:
             return tuple(estimates), None, (_problem(error),)
         if estimates[-1].missed or estimates[-1].later > 0.5 * rows:
@@ -410,23 +422,37 @@ def estimate_labels(panel: Panel, gain: float) -> tuple[tuple[LabelEstimate, ...
     return tuple(estimates), penalty, ()
 
 
-def _estimate(panel: Panel, tolerance: float, runs: int, l2: float | None, rows: float) -> LabelEstimate:
-    """Return the labels of a quick replay; a period of the whole table has ``rows`` rows.
+def _replay(panel: Panel, tolerance: float, runs: int, l2: float | None) -> BacktestResult:
+    """Replay some periods quickly."""
+    loss = _loss(panel, l2)
+    return replay(panel, loss=loss, tolerance=tolerance, runs=runs, workers=1, baselines=[], progress=False)
 
-    The best model of N rows is d s^2/2N from that of the world, where s^2, the noise, is 1 for classes and twice the best loss
-    for numbers.
-    """
-    loss = (
-        None if l2 is None else get_loss(loss_names("classification" if panel.two_classes else "regression")[0], l2=l2)
-    )
-    result = replay(panel, loss=loss, tolerance=tolerance, runs=runs, workers=1, baselines=[], progress=False)
+
+def _estimate(result: BacktestResult, tolerance: float, model_error: float) -> LabelEstimate:
+    """Return the labels of a replay; the best models of the table are ``model_error`` best losses from those of the world."""
     followed = result.strategies[0]
-    best = float(np.mean(result.best_loss))
-    noise = 1.0 if result.classification else 2.0 * best
     return LabelEstimate(
         tolerance=tolerance,
         first=float(followed.samples[:, 0].mean()),
         later=float(followed.samples[:, 1:].mean()),
         reached=float((followed.excess_risk / np.asarray(result.epsilon)).mean()),
-        best_model_error=noise * (len(panel.features) + 1) / (2.0 * rows * tolerance * best),
+        best_model_error=model_error / tolerance,
     )
+
+
+def _loss(panel: Panel, l2: float | None) -> Loss:
+    """Return the default loss for the target, with that penalty."""
+    return default_loss(panel) if l2 is None else replace(default_loss(panel), l2=l2)  # type: ignore[type-var]
+
+
+def _model_error(panel: Panel, l2: float | None) -> float:
+    """Return how far the best models of periods are from those of the world, as a share of the best loss."""
+    count = len(panel.periods)
+    some = np.unique(np.linspace(0, count - 1, min(count, MODELS)).round().astype(np.int64)).tolist()
+    loss = _loss(panel, l2)
+    nothing = (None,) * count
+    populations = [
+        find_population(panel.periods[n], loss, panel.X[n], panel.y[n], groups, weights)
+        for n, groups, weights in ((n, (panel.groups or nothing)[n], (panel.weights or nothing)[n]) for n in some)
+    ]
+    return model_error_share(populations, np.array([now.least for now in populations]))

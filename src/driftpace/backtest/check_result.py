@@ -60,8 +60,8 @@ class LabelEstimate:
     reached : float
         The excess loss really reached as a share of the target, on average: below 1 the target was met.
     best_model_error : float
-        How far the best model of a period's rows is from that of the world they come from, as a share of the target: d
-        coefficients fitted to N rows. The table cannot judge a target much smaller than that.
+        How far the best model of a period's rows is from that of the world they come from, as a share of the target: N rows of
+        noise tr(H^-1 Cov g) lose that over 2N. The table cannot judge a target much smaller than that.
     """
 
     tolerance: float
@@ -201,10 +201,38 @@ class TableCheck:
         ]
         return good[len(good) // 2] if good else self.labels[0].tolerance if self.labels else 0.1
 
+    @property
+    def caution(self) -> str | None:
+        """Why a backtest of the proposed target cannot be expected to show it met; None where it can."""
+        estimate = next((one for one in self.labels if one.tolerance == self.tolerance), None)
+        if estimate is None:
+            return None
+        share, rows = f"{100.0 * estimate.tolerance:g} %", sum(self.sizes) / len(self.sizes)
+        reasons = []
+        if estimate.too_fine:
+            reasons.append(
+                f"A backtest cannot judge {share}: the best model of a period, fitted to {rows:,.0f} rows, is itself uncertain by "
+                f"{estimate.best_model_error:.2f} times that. Its note on held-out rows says more than its verdict. Fewer features "
+                "or longer periods can be judged."
+            )
+        if estimate.later > 0.5 * rows:
+            reasons.append(
+                f"Staying within {share} takes most rows of a period: it is missed where a period has too few."
+            )
+        elif estimate.missed:
+            reasons.append(
+                f"A quick replay missed {share} ({estimate.reached:.2g} times the target), and so may a backtest."
+            )
+        return " ".join(reasons) or None
+
     def to_values(self, file: str = "FILE") -> dict[str, Any]:
         """Return plain values, as JSON has them, with the next commands for a file of that name."""
         campaign = None if self.init_command is None else self.init_command.replace("FILE", file, 1)
-        commands = {"command": self.command.replace("FILE", file, 1), "init_command": campaign}
+        commands = {
+            "command": self.command.replace("FILE", file, 1),
+            "init_command": campaign,
+            "caution": self.caution,
+        }
         return {name: _plain(value) for name, value in {**asdict(self), **commands}.items()}
 
 

@@ -34,6 +34,8 @@ def check_lines(check: TableCheck, file: str = "FILE") -> list[Line]:
     if check.l2 is not None:
         text = f"Some columns are linear combinations of others, so a penalty is needed: --l2 {check.l2:g}."
         lines.append(("Penalty", text))
+    if check.caution is not None:
+        lines.append(("Caution", check.caution))
     lines.append(("Next", check.command.replace("FILE", file, 1)))
     if check.init_command is not None:
         lines.append(("Campaign", check.init_command.replace("FILE", file, 1)))

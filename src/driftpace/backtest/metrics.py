@@ -1,4 +1,4 @@
-"""Metrics of one run: excess risk on the whole period, loss and AUC on the run's test rows."""
+"""Metrics of one run: excess risk on the whole period, and excess risk, loss and AUC on the run's test rows."""
 
 import math
 from dataclasses import dataclass
@@ -31,33 +31,45 @@ def auc(scores: FloatArray, y: FloatArray) -> float:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RunMetrics:
-    """One run of one strategy: arrays over periods. ``auc`` is NaN for regression and where a class is missing."""
+    """One run of one strategy: arrays over periods. ``auc`` is NaN for regression and where a class is missing.
+
+    ``excess_risk`` compares with the best model of the period's rows, ``held_out_risk`` with the best model of the world that
+    they are a sample of: the loss above the best model's on test rows, less what that model owes to having seen them. It is
+    unbiased for models that did not, noisy, and may be negative.
+    """
 
     samples: FloatArray
     excess_risk: FloatArray
+    held_out_risk: FloatArray
     test_loss: FloatArray
     auc: FloatArray
 
 
 def measure(rows: tuple[SplitRows, ...], coefs: FloatArray, samples: FloatArray, *, classification: bool) -> RunMetrics:
     """Measure the models of a run, ``coefs[n]`` being the one in use at the end of period n."""
-    excess_risk, test_loss, areas = np.empty(len(rows)), np.empty(len(rows)), np.full(len(rows), np.nan)
+    excess_risk, held_out_risk, test_loss = np.empty(len(rows)), np.empty(len(rows)), np.empty(len(rows))
+    areas = np.full(len(rows), np.nan)
     for period, (now, coef) in enumerate(zip(rows, coefs, strict=True)):
         X, y = now.test()
-        excess_risk[period] = now.population.excess_risk(coef)[0]
-        test_loss[period] = _held_out(now.population.loss, coef, X, y, now.test_weights())
+        population, weights = now.population, now.test_weights()
+        excess_risk[period] = population.excess_risk(coef)[0]
+        own, best = (_value(population.loss, model, X, y, weights) for model in (coef, population.best))
+        held_out_risk[period] = own - best - population.model_error
+        test_loss[period] = own - _penalty(population.loss, coef)
         if classification:
             areas[period] = auc(X @ coef, y)
     return RunMetrics(
-        samples=np.asarray(samples, dtype=np.float64), excess_risk=excess_risk, test_loss=test_loss, auc=areas
+        samples=np.asarray(samples, dtype=np.float64),
+        excess_risk=excess_risk,
+        held_out_risk=held_out_risk,
+        test_loss=test_loss,
+        auc=areas,
     )
 
 
-def _held_out(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray, weights: FloatArray | None) -> float:
-    """Return the mean loss of rows, without the penalty."""
-    if weights is not None:
-        return float(mean_losses(loss, coef[None], X, y, weights)[0]) - _penalty(loss, coef)
-    return loss.value(coef, X, y) - _penalty(loss, coef)
+def _value(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray, weights: FloatArray | None) -> float:
+    """Return the mean loss of rows, the penalty included."""
+    return loss.value(coef, X, y) if weights is None else float(mean_losses(loss, coef[None], X, y, weights)[0])
 
 
 def _penalty(loss: Loss, coef: FloatArray) -> float:

@@ -1,5 +1,6 @@
 """A period as a population: all its rows, its best model, and the excess risk of any other model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,8 +55,9 @@ class Population:
     """All rows of a period; ``X`` ends with a column of ones, ``y`` is encoded, ``loss`` leaves the intercept alone.
 
     ``best`` minimises the mean loss over the rows and ``least`` is its value; ``hessian`` is taken there. ``noise`` is
-    tr(H^-1 Cov g), g the gradient of a row at ``best``: K rows fitted from nothing lose about noise / 2K. ``groups`` and
-    ``weights``, of mean 1, are those of the rows, if any; means are then weighted.
+    tr(H^-1 Cov g), g the gradient of a row at ``best``: K rows fitted from nothing lose about noise / 2K. ``model_error`` is the
+    expected excess risk of ``best`` in the world that the rows are a sample of: noise / 2N of N rows, with the sums of gradients
+    of ``groups`` in their place where there are any. ``weights`` of mean 1 are those of the rows, if any; means are then weighted.
     """
 
     label: str
@@ -66,6 +68,7 @@ class Population:
     least: float
     hessian: FloatArray
     noise: float
+    model_error: float
     groups: IntArray | None = None
     weights: FloatArray | None = None
 
@@ -77,6 +80,11 @@ class Population:
             quadratic: FloatArray = 0.5 * np.einsum("ij,ij->i", offsets @ self.hessian, offsets)
             return np.maximum(quadratic, 0.0)
         return np.maximum(mean_losses(self.loss, models, self.X, self.y, self.weights) - self.least, 0.0)
+
+
+def model_error_share(populations: Sequence[Population], epsilon: FloatArray) -> float:
+    """Return how uncertain the best models of the periods are themselves, as a share of the target."""
+    return float(np.mean([now.model_error for now in populations]) / np.mean(epsilon))
 
 
 def with_intercept(X: FloatArray) -> FloatArray:
@@ -115,7 +123,11 @@ def find_population(
         weights = weights / weights.mean()
         best, least, hessian = weighted_best(objective, rows, targets, weights, best)
         gradients = weights[:, None] * objective.row_gradients(best, rows, targets)
-    covariance = np.atleast_2d(np.cov(gradients, rowvar=False))
+    inverse: FloatArray = np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
+    noise = _trace(inverse, gradients)
+    grouped = (
+        noise if groups is None else _trace(inverse, _group_sums(gradients, groups)) * len(np.unique(groups)) / len(y)
+    )
     return Population(
         label=label,
         loss=objective,
@@ -124,10 +136,24 @@ def find_population(
         best=best,
         least=least,
         hessian=hessian,
-        noise=float(np.trace(np.linalg.pinv(hessian, hermitian=True) @ covariance)),
+        noise=noise,
+        model_error=grouped / (2.0 * len(y)),
         groups=groups,
         weights=weights,
     )
+
+
+def _trace(inverse: FloatArray, gradients: FloatArray) -> float:
+    """Return tr(H^-1 Cov g)."""
+    return float(np.trace(inverse @ np.atleast_2d(np.cov(gradients, rowvar=False))))
+
+
+def _group_sums(gradients: FloatArray, groups: IntArray) -> FloatArray:
+    """Return the sum of the gradients of each group."""
+    numbers = np.unique(groups, return_inverse=True)[1]
+    sums = np.zeros((numbers.max() + 1, gradients.shape[1]))
+    np.add.at(sums, numbers, gradients)
+    return sums
 
 
 def weighted_best(

@@ -1,5 +1,6 @@
 """The backtest: replay a table period by period, with the tracker and the baselines."""
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from driftpace.adaptive import check_audit, season_length
 from driftpace.backtest.baselines import feature_error
 from driftpace.backtest.check_result import MOST_MODEL_ERROR
 from driftpace.backtest.job import Job, TrackerConfig, TrackerMaker, prepare
+from driftpace.backtest.population import model_error_share
 from driftpace.backtest.progress import Progress
 from driftpace.backtest.result import BacktestResult, SkippedBaseline, Strategy
 from driftpace.backtest.run import (
@@ -309,7 +311,7 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
         skipped=skipped,
         ledger=stack_ledger(outcomes),
         assumptions=worst_assumptions(outcomes),
-        notes=(*panel.notes, *_notes(panel, config, alone=alone), *_too_fine(job)),
+        notes=(*panel.notes, *_notes(panel, config, alone=alone), *_too_fine(job, strategies[0])),
         seconds=time.perf_counter() - began,
         best_loss=tuple(float(now.least) for now in job.populations),
         choices=stack_choices(outcomes),
@@ -318,9 +320,9 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
     )
 
 
-def _too_fine(job: Job) -> list[str]:
+def _too_fine(job: Job, own: Strategy) -> list[str]:
     """Return a note where the best models of periods are themselves too uncertain to judge the target."""
-    error = float(np.mean([now.noise / (2.0 * len(now.y)) for now in job.populations]) / job.epsilon.mean())
+    error = model_error_share(job.populations, job.epsilon)
     if error <= MOST_MODEL_ERROR:
         return []
     rows = round(float(np.mean([len(now.y) for now in job.populations])))
@@ -329,7 +331,14 @@ def _too_fine(job: Job) -> list[str]:
         f"fitted to about {rows:,} rows, is itself uncertain by {error:.2f} times the target, which counts as excess loss of "
         "every strategy. A larger target, fewer features or longer periods can be judged."
     )
-    return [sentence]
+    assert own.held_out_risk is not None
+    periods = own.held_out_risk.mean(axis=0) / float(job.epsilon.mean())
+    spread = float(periods.std(ddof=1)) / math.sqrt(periods.size)
+    held_out = (
+        f"On held-out rows, where this error does not count, the excess loss of driftpace is {periods.mean():.2f} ± {spread:.2f} "
+        "times the target."
+    )
+    return [sentence, held_out]
 
 
 def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:

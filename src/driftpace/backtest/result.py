@@ -10,7 +10,9 @@ from driftpace.typing import FloatArray
 class Strategy:
     """A strategy, replayed: arrays are (runs, periods).
 
-    ``name`` is a key, ``title`` is for display, ``note`` is one sentence on its configuration. ``auc`` is None for regression.
+    ``name`` is a key, ``title`` is for display, ``note`` is one sentence on its configuration. ``excess_risk`` compares with the
+    best model of each period's rows; ``held_out_risk`` estimates on test rows, without bias but noisily, the excess risk in the
+    world that these rows are a sample of. ``auc`` is None for regression.
     """
 
     name: str
@@ -20,6 +22,7 @@ class Strategy:
     excess_risk: FloatArray
     test_loss: FloatArray
     auc: FloatArray | None = None
+    held_out_risk: FloatArray | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -98,6 +98,7 @@ def stack_strategy(name: str, title: str, note: str, runs: list[RunMetrics], *, 
         excess_risk=np.array([run.excess_risk for run in runs]),
         test_loss=np.array([run.test_loss for run in runs]),
         auc=np.array([run.auc for run in runs]) if classification else None,
+        held_out_risk=np.array([run.held_out_risk for run in runs]),
     )
 
 

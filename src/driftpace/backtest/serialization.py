@@ -99,6 +99,7 @@ def _strategy(body: dict[str, Any]) -> Strategy:
         excess_risk=_array(body["excess_risk"]),
         test_loss=_array(body["test_loss"]),
         auc=None if body["auc"] is None else _array(body["auc"]),
+        held_out_risk=None if body["held_out_risk"] is None else _array(body["held_out_risk"]),
     )
 
 
@@ -137,8 +138,10 @@ def _frame_columns(result: BacktestResult) -> dict[str, Any]:
         "period": list(result.periods) * (runs * strategies),
         "epsilon": np.tile(np.array(result.epsilon), runs * strategies),
     }
-    for name in ("samples", "excess_risk", "test_loss"):
-        columns[name] = np.concatenate([getattr(one, name).ravel() for one in result.strategies])
+    unknown = np.full((runs, periods), np.nan)
+    for name in ("samples", "excess_risk", "held_out_risk", "test_loss"):
+        values = [getattr(one, name) for one in result.strategies]
+        columns[name] = np.concatenate([np.ravel(unknown if value is None else value) for value in values])
     if result.classification:
         columns["auc"] = np.concatenate([np.ravel(one.auc) for one in result.strategies])  # type: ignore[arg-type]
     nothing = np.full(cells * (strategies - 1), np.nan)

@@ -205,7 +205,7 @@ def read_table(  # noqa: PLR0913  public API
     names, X = _without_constants(encoded.names, encoded.X, owner, notes)
     if np.ptp(y) == 0.0:
         notes.append(f"Target {target} is the same in every row.")
-    leaks = find_leaks(columns, encoded.encoding.sources, target, y, keep)
+    leaks = find_leaks(columns, encoded.encoding.sources, target, y, keep, _period_numbers(by_period, y.size))
     notes += [f"Leakage: {leak.sentence}" for leak in leaks]
     mean, scale = np.zeros(len(names)), np.ones(len(names))
     if standardise:
@@ -424,6 +424,14 @@ def _target(
         )
     notes.append(f"Target {name}: {words[0]!r} is 0 and {words[1]!r} is 1.")
     return (values == words[1]).astype(np.float64), (words[0], words[1])
+
+
+def _period_numbers(by_period: Sequence[IntArray], rows: int) -> IntArray:
+    """Return the number of each row's period; rows without one share the last number."""
+    numbers = np.full(rows, len(by_period), dtype=np.int64)
+    for number, members in enumerate(by_period):
+        numbers[members] = number
+    return numbers
 
 
 def _without_constants(

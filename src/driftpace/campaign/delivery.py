@@ -287,7 +287,7 @@ def _match(
 ) -> Matched:
     """Return rows with the weights they were drawn with, compared with their pool, and balanced if that is asked for."""
     if delivery.balance and packed.event.weights is not None:
-        raise ParameterError("must be False for rows that have weights of their own.", owner=_OWNER, name="balance")
+        raise ParameterError("cannot be used with rows that have weights already.", owner=_OWNER, name="balance")
     weighted = with_drawn_weights(state, packed, drawn_weights(store, state, draws), owner=_OWNER)
     return match_pool(
         store, state, weighted, draws=draws, deliveries=deliveries, balanced=delivery.balance, owner=_OWNER

@@ -193,13 +193,17 @@ def _of_entry(state: CampaignState, log: Sequence[Entry], gone: dict[int, int], 
     return _Plan(entries=(entry,), kind=kind, from_period=first, rows=body.get("rows", 0))
 
 
+def _names(entry: Entry) -> tuple[str | None, ...]:
+    """Return what a delivery may be called: its key, its source, and the file of a source such as "REST: w46.csv"."""
+    source = entry.body.get("source") or None
+    return entry.key, source, None if source is None else source.removeprefix("REST: ")
+
+
 def _deliveries(log: Sequence[Entry], gone: dict[int, int], name: str) -> _Plan:
-    """Return how the last delivery of a name or source is taken back: all entries that it wrote."""
+    """Return how the last delivery of a name, source or uploaded file is taken back: all entries that it wrote."""
     force = LogInForce.of(log)
     counted = {seq for seqs in force.deliveries.values() for seq in seqs}
-    named = [
-        entry for entry in log if entry.kind == "delivered" and name in (entry.key, entry.body.get("source") or None)
-    ]
+    named = [entry for entry in log if entry.kind == "delivered" and name in _names(entry)]
     found = [entry for entry in named if entry.seq in counted]
     if not found:
         why = "it is undone already" if any(entry.seq in gone for entry in named) else "there is none"

@@ -242,9 +242,11 @@ class _Task:
             text = f"{sample.labelled:,} of these rows have a label in {self._source}, which is not copied: it may be outdated"
             lines.append(("Warning", f"{text}; if it is current, run driftpace tell with {self._source} itself"))
         if table and out is not None:
-            empty = () if target is None else (target,)
+            empty = [name for name in (target, campaign.definition.annotator) if name is not None]
             write_rows(out, rows, empty=empty, owner="Campaign.sample")
-            fill = f"; fill in the column {target!r}" if empty else ""
+            fill = (
+                f"; fill in the column{'s' if len(empty) > 1 else ''} {' and '.join(map(repr, empty))}" if empty else ""
+            )
             lines.append(("Written", f"{out}, {len(sample):,} rows{fill}"))
         if self.task_format is TaskFormat.LABEL_STUDIO or self.label_studio is not None:
             from driftpace.cli.label_studio import create_tasks, write_tasks

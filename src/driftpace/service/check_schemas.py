@@ -88,4 +88,5 @@ class CheckResponse(ResponseModel):
     arguments: list[str]
     command: str
     init_command: str | None
+    caution: str | None
     lines: list[LineResponse]

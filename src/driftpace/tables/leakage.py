@@ -1,8 +1,9 @@
 """Features that give the target away: near-copies of it, columns that determine it, and columns known only after it.
 
 A feature is judged by itself and against all others together: a strong feature among strong ones is no surprise, while one that
-leaves a fraction of the error of all others is either a copy of the target or the answer to the whole problem. Nothing is left
-out: what is known before the label, only the user can say.
+leaves a fraction of the error of all others is either a copy of the target or the answer to the whole problem. Where rows have
+periods, a feature is judged within them as well: incomes in prices of the day are a copy of real incomes, year by year. Nothing is
+left out: what is known before the label, only the user can say.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,8 +27,11 @@ FEW_VALUES = 50
 """Numbers of so few distinct values may be codes, and are judged as categories too."""
 FEWEST_ROWS, FEWEST_POSITIVES = 20, 5
 """With fewer rows, or rows of the rarer class, scores above the thresholds arise by chance."""
+FEWEST_IN_PERIOD = 10
+"""Periods with fewer rows are not looked into."""
 MOST_ROWS = 20_000
 """Rows used; more would not change the answer."""
+WITHIN = " within periods"
 
 LeakKind = Literal["copy", "determines", "after"]
 
@@ -48,7 +52,7 @@ class Leak:
     others : float
         What all features that are not suspected reach together.
     measure : {"correlation", "rank correlation", "AUC", "rows"}
-        What the score is.
+        What the score is; "correlation within periods" and so on where the column is a copy only there.
 
     Examples
     --------
@@ -79,7 +83,12 @@ class Leak:
 
 
 def find_leaks(
-    columns: Mapping[str, Column], features: Sequence[str], target: str, y: FloatArray, keep: BoolArray
+    columns: Mapping[str, Column],
+    features: Sequence[str],
+    target: str,
+    y: FloatArray,
+    keep: BoolArray,
+    periods: IntArray | None = None,
 ) -> list[Leak]:
     """Return the features that may give the target away.
 
@@ -95,6 +104,8 @@ def find_leaks(
         The target of the kept rows as numbers, two distinct ones for two classes.
     keep : array of bool
         The rows that have a target.
+    periods : array of int, optional
+        The number of each kept row's period: features are then judged within periods, too.
 
     Returns
     -------
@@ -118,21 +129,16 @@ def find_leaks(
     classes = distinct.size == 2
     if distinct.size < 2 or (classes and counts.min() < FEWEST_POSITIVES):
         return after
-    scores: dict[str, tuple[LeakKind, float, str]] = {}
     predictors: dict[str, FloatArray] = {}
+    kinds: dict[str, LeakKind] = {}
     for name in features:
-        predictors[name], kind = _predictor(columns[name], rows, aims)
-        scores[name] = (kind, *_score(predictors[name], aims, classes))
-    least = {"correlation": CORRELATION, "rank correlation": RANK_CORRELATION, "AUC": AUC}
-    suspects = [name for name, (_, score, measure) in scores.items() if score > least[measure]]
-    if not suspects:
-        return after
-    leaks = []
-    others = _together([predictors[name] for name in features if name not in suspects], aims, classes)
-    for name in suspects:
-        kind, score, measure = scores[name]
-        if _left(score, classes) < LEFT_BY_OTHERS * _left(others, classes):
-            leaks.append(Leak(feature=name, target=target, kind=kind, score=score, others=others, measure=measure))
+        predictors[name], kinds[name] = _predictor(columns[name], rows, aims)
+    leaks = _leaks_among(predictors, kinds, target, _Judge(aims, classes))
+    inside = None if periods is None else _inside_periods(periods[chosen])
+    if inside is not None:
+        members, strata = inside
+        left = {name: values[members] for name, values in predictors.items() if name not in {x.feature for x in leaks}}
+        leaks += _leaks_among(left, kinds, target, _Judge(aims[members], classes, strata))
     known = {leak.feature for leak in leaks}
     return [*leaks, *(leak for leak in after if leak.feature not in known)]
 
@@ -187,14 +193,88 @@ def _category_means(words: "np.ndarray[tuple[int], np.dtype[np.generic]]", y: Fl
     return means
 
 
-def _score(predictor: FloatArray, y: FloatArray, classes: bool) -> tuple[float, str]:
-    """Return how well one column predicts the target, and what the score is."""
-    if classes:
-        return _auc(predictor, y), "AUC"
-    plain, ranks = abs(_correlation(predictor, y)), abs(_correlation(rankdata(predictor), rankdata(y)))
-    if plain <= CORRELATION and ranks > RANK_CORRELATION:
-        return ranks, "rank correlation"
-    return plain, "correlation"
+class _Judge:
+    """Measures how well columns predict the target: over all rows, or within the periods ``strata`` of the rows."""
+
+    def __init__(self, y: FloatArray, classes: bool, strata: IntArray | None = None) -> None:
+        self.y, self.classes, self.strata = y, classes, strata
+        self.ranks = _ranks(y, strata)
+
+    def score(self, predictor: FloatArray) -> tuple[float, str]:
+        """Return how well one column predicts the target, and what the score is."""
+        if self.classes:
+            return _auc(predictor, self.y, self.strata), "AUC"
+        plain = abs(_correlation(_centred(predictor, self.strata), _centred(self.y, self.strata)))
+        ranks = abs(_correlation(_ranks(predictor, self.strata), self.ranks))
+        if plain <= CORRELATION and ranks > RANK_CORRELATION:
+            return ranks, "rank correlation"
+        return plain, "correlation"
+
+    def together(self, predictors: list[FloatArray]) -> float:
+        """Return what least squares on all columns reaches on the half of the rows that it was not fitted to."""
+        least = 0.5 if self.classes else 0.0
+        if not predictors:
+            return least
+        strata, y = self.strata, self.y if self.classes else _centred(self.y, self.strata)
+        X = np.column_stack([np.ones(y.size), *(_standardised(_centred(column, strata)) for column in predictors)])
+        fit, test = np.arange(y.size) % 2 == 0, np.arange(y.size) % 2 == 1
+        predicted = X[test] @ np.linalg.lstsq(X[fit], y[fit], rcond=1e-8)[0]
+        if np.unique(y[test]).size < 2:
+            return least
+        if self.classes:
+            return _auc(predicted, y[test], None if strata is None else strata[test])
+        return max(_correlation(predicted, y[test]), 0.0)
+
+
+def _leaks_among(
+    predictors: Mapping[str, FloatArray], kinds: Mapping[str, LeakKind], target: str, judge: _Judge
+) -> list[Leak]:
+    """Return the columns that predict the target nearly perfectly, and much better than all that do not."""
+    scores = {name: judge.score(values) for name, values in predictors.items()}
+    least = {"correlation": CORRELATION, "rank correlation": RANK_CORRELATION, "AUC": AUC}
+    suspects = [name for name, (score, measure) in scores.items() if score > least[measure]]
+    if not suspects:
+        return []
+    others = judge.together([values for name, values in predictors.items() if name not in suspects])
+    where = "" if judge.strata is None else WITHIN
+    return [
+        Leak(feature=name, target=target, kind=kinds[name], score=score, others=others, measure=measure + where)
+        for name, (score, measure) in scores.items()
+        if name in suspects and _left(score, judge.classes) < LEFT_BY_OTHERS * _left(others, judge.classes)
+    ]
+
+
+def _inside_periods(periods: IntArray) -> tuple[IntArray, IntArray] | None:
+    """Return the rows of periods that have enough, and the numbers of their periods from 0; None where these are too few."""
+    counts = np.bincount(periods)
+    rows = np.flatnonzero(counts[periods] >= FEWEST_IN_PERIOD)
+    if rows.size < FEWEST_ROWS:
+        return None
+    return rows, np.unique(periods[rows], return_inverse=True)[1]
+
+
+def _centred(values: FloatArray, strata: IntArray | None) -> FloatArray:
+    """Return the values without the mean of their period."""
+    if strata is None:
+        return values
+    means = np.bincount(strata, weights=values) / np.bincount(strata)
+    return np.asarray(values - means[strata])
+
+
+def _ranks(values: FloatArray, strata: IntArray | None) -> FloatArray:
+    """Return ranks, within each period from -1 to 1."""
+    if strata is None:
+        return np.asarray(rankdata(values))
+    ranks = np.empty(values.size)
+    for rows in _members(strata):
+        ranks[rows] = (2.0 * rankdata(values[rows]) - rows.size - 1.0) / rows.size
+    return ranks
+
+
+def _members(strata: IntArray) -> list[IntArray]:
+    """Return the rows of each period."""
+    order = np.argsort(strata, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(strata))[:-1])
 
 
 def _correlation(a: FloatArray, b: FloatArray) -> float:
@@ -204,26 +284,17 @@ def _correlation(a: FloatArray, b: FloatArray) -> float:
     return 0.0 if size == 0.0 else float(a @ b) / size
 
 
-def _auc(score: FloatArray, y: FloatArray) -> float:
-    """Return the area under the ROC curve, whichever direction is the better."""
+def _auc(score: FloatArray, y: FloatArray, strata: IntArray | None = None) -> float:
+    """Return the area under the ROC curve, whichever direction is the better; of pairs within periods where these are given."""
     positive = y == y.max()
-    count = int(positive.sum())
-    rank_sum = float(rankdata(score)[positive].sum())
-    area = (rank_sum - count * (count + 1) / 2) / (count * (y.size - count))
+    won, pairs = 0.0, 0
+    for rows in [np.arange(y.size)] if strata is None else _members(strata):
+        first = positive[rows]
+        count = int(first.sum())
+        won += float(rankdata(score[rows])[first].sum()) - count * (count + 1) / 2
+        pairs += count * (rows.size - count)
+    area = won / pairs if pairs else 0.5
     return max(area, 1.0 - area)
-
-
-def _together(predictors: list[FloatArray], y: FloatArray, classes: bool) -> float:
-    """Return what least squares on all columns reaches on the half of the rows that it was not fitted to."""
-    if not predictors:
-        return 0.5 if classes else 0.0
-    X = np.column_stack([np.ones(y.size), *(_standardised(column) for column in predictors)])
-    fit, test = np.arange(y.size) % 2 == 0, np.arange(y.size) % 2 == 1
-    coef = np.linalg.lstsq(X[fit], y[fit], rcond=1e-8)[0]
-    predicted = X[test] @ coef
-    if np.unique(y[test]).size < 2:
-        return 0.5 if classes else 0.0
-    return _auc(predicted, y[test]) if classes else max(_correlation(predicted, y[test]), 0.0)
 
 
 def _standardised(column: FloatArray) -> FloatArray:
