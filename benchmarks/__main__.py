@@ -13,6 +13,7 @@ NAMES = (
     "bounds",
     "adaptive_speed",
     "real_tables",
+    "targets",
     "audit",
     "planning",
     "montecarlo",

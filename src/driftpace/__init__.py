@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from driftpace.constraints import Box as Box
     from driftpace.constraints import WholeSpace as WholeSpace
     from driftpace.errors import DriftpaceError as DriftpaceError
+    from driftpace.losses import GammaLoss as GammaLoss
     from driftpace.losses import HuberLoss as HuberLoss
     from driftpace.losses import LogisticLoss as LogisticLoss
+    from driftpace.losses import PoissonLoss as PoissonLoss
+    from driftpace.losses import QuantileLoss as QuantileLoss
     from driftpace.losses import SmoothedHinge as SmoothedHinge
     from driftpace.losses import SquaredLoss as SquaredLoss
+    from driftpace.losses import TweedieLoss as TweedieLoss
     from driftpace.planning import Budget as Budget
     from driftpace.planning import LinearCost as LinearCost
     from driftpace.planning import TieredCost as TieredCost
@@ -41,16 +45,20 @@ __all__ = [
     "Campaign",
     "Constants",
     "DriftpaceError",
+    "GammaLoss",
     "HuberLoss",
     "LinearCost",
     "LogisticLoss",
     "Outcome",
+    "PoissonLoss",
+    "QuantileLoss",
     "Request",
     "SmoothedHinge",
     "SquaredLoss",
     "StepReport",
     "TieredCost",
     "Tracker",
+    "TweedieLoss",
     "WholeSpace",
     "backtest",
     "check_table",
@@ -59,6 +67,10 @@ __all__ = [
 ]
 
 _MODULES = {
+    "TweedieLoss": "losses",
+    "QuantileLoss": "losses",
+    "PoissonLoss": "losses",
+    "GammaLoss": "losses",
     "Ball": "constraints",
     "Box": "constraints",
     "Budget": "planning",

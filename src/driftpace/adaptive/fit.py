@@ -28,6 +28,7 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 _ROUNDS = 3
 _NEWTON = 30
 _HALVINGS = 20
+_GOOD_SHARE = 0.5
 _SETTLED = 1e-2
 _LEVERAGE = 0.98
 _GROUP_LEVERAGE = 0.95
@@ -278,6 +279,14 @@ def _fitted(
                 break
             share *= 0.5
         else:
+            share = 0.0
+        if share < _GOOD_SHARE and (above := rows.majorant_sum(white.plain(u))) is not None:
+            above = white.white_matrix(with_diagonal(above, rows.mass * rows.penalty))
+            safe = solved(with_diagonal(above, strength), score - hessian @ u + strength * (anchor - u))
+            lower = objective(u + safe)
+            if share == 0.0 or lower < after:
+                share, step, after = float(lower <= now), safe, lower
+        if share == 0.0:
             return u
         u, gain, now = u + share * step, now - after, after
         if gain <= 1e-12 * (1.0 + abs(now)):
@@ -443,7 +452,7 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
         added = sums_of_groups.T @ sums_of_groups
     curvature = _relative_curvature(rows, memory, white, lengths * bends)
     each, added = each / curvature, added / curvature
-    losses = rows.weighted(curve.phi(scores, rows.y)) + 0.5 * slopes**2 * reach / (1.0 - leverage)
+    losses = rows.weighted(rows.loss.exact.curve.phi(scores, rows.y)) + 0.5 * slopes**2 * reach / (1.0 - leverage)
     sums = NoiseSums(
         rows=float(count),
         total=float(each.sum()),

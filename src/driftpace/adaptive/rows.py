@@ -102,6 +102,13 @@ class DesignRows:
         scaled = self.X * np.sqrt(self.bends(w))[:, None]
         return np.asarray(scaled.T @ scaled)
 
+    def majorant_sum(self, w: FloatArray) -> FloatArray | None:
+        """Return the sum of the curvatures of parabolas above each row's loss; None where the loss has none."""
+        majorant = self.loss.curve.majorant
+        if majorant is None:
+            return None
+        return self.outer_sum(np.sqrt(self.weighted(majorant(self.X @ w, self.y))))
+
     def outer_sum(self, weights: FloatArray, scratch: FloatArray | None = None) -> FloatArray:
         """Return the sum of outer products of rows, each times the square of its weight; ``scratch`` is overwritten."""
         scaled = np.multiply(self.X, weights[:, None], out=scratch)

@@ -9,7 +9,7 @@ import numpy as np
 
 from driftpace.backtest.job import SplitRows
 from driftpace.backtest.population import mean_gradients, mean_hessians, mean_losses
-from driftpace.losses import Loss, SquaredLoss
+from driftpace.losses import Loss, QuantileLoss, SquaredLoss
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 STRENGTHS: FloatArray = np.concatenate([[0.0], np.geomspace(1e-3, 1e2, 21), [np.inf]])
@@ -19,6 +19,7 @@ _BARELY = 1e-6  # keeps an intercept finite where all rows are of one class
 _DECREMENT = 1e-10
 _MOST_STEPS = 60
 _MOST_HALVINGS = 30
+_SAFE_STEPS = 25
 _ARMIJO = 1e-4
 
 
@@ -103,13 +104,18 @@ def _newton(loss: Loss, X: FloatArray, y: FloatArray, anchors: FloatArray, pulls
     """Newton's method with halved steps; a model that has arrived is left alone, so that no model depends on the others."""
     models = anchors.copy()
     open_ = np.arange(len(models))
-    for _ in range(_MOST_STEPS):
+    safe = isinstance(loss, QuantileLoss)  # its curvature vanishes far from the data
+    for step in range(_MOST_STEPS):
         now, anchor, pull = models[open_], anchors[open_], pulls[open_]
         gradients = mean_gradients(loss, now, X, y) + pull * (now - anchor)
-        systems = mean_hessians(loss, now, X, y) + pull[:, :, None] * np.eye(now.shape[1])
+        systems = mean_hessians(loss, now, X, y, majorant=safe and step < _SAFE_STEPS) + pull[:, :, None] * np.eye(
+            now.shape[1]
+        )
         steps = -_solve(systems, gradients)
         slopes: FloatArray = np.einsum("ij,ij->i", steps, gradients)
-        arrived = slopes > -_DECREMENT  # what is left to gain is below rounding: one last step, without a search
+        arrived = (slopes > -_DECREMENT) & (
+            not safe or step >= _SAFE_STEPS
+        )  # what is left to gain is below rounding: one last step, without a search
         models[open_[arrived]] += steps[arrived]
         open_, left = open_[~arrived], np.flatnonzero(~arrived)
         if open_.size == 0:

@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpace.backtest.job import SplitRows
 from driftpace.backtest.population import mean_losses
-from driftpace.losses import Loss
+from driftpace.losses import LinearLoss, Loss
 from driftpace.typing import FloatArray
 
 
@@ -54,7 +54,8 @@ def measure(rows: tuple[SplitRows, ...], coefs: FloatArray, samples: FloatArray,
 
 
 def _held_out(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray, weights: FloatArray | None) -> float:
-    """Return the mean loss of rows, without the penalty."""
+    """Return the mean loss of rows, without the penalty; of a loss that smooths another, the other."""
+    loss = loss.exact if isinstance(loss, LinearLoss) else loss
     if weights is not None:
         return float(mean_losses(loss, coef[None], X, y, weights)[0]) - _penalty(loss, coef)
     return loss.value(coef, X, y) - _penalty(loss, coef)

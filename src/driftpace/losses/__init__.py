@@ -10,37 +10,54 @@ from driftpace.losses.registry import (
     get_loss,
     loss_names,
     loss_spec,
+    parse_loss,
     register_loss,
     unregister_loss,
 )
 
 if TYPE_CHECKING:
+    from driftpace.losses.gamma import GammaLoss
     from driftpace.losses.hinge import SmoothedHinge
     from driftpace.losses.huber import HuberLoss
     from driftpace.losses.linear import Curve, LinearLoss
+    from driftpace.losses.log_link import LogLinkLoss
     from driftpace.losses.logistic import LogisticLoss
+    from driftpace.losses.poisson import PoissonLoss
     from driftpace.losses.protocol import Loss
+    from driftpace.losses.quantile import QuantileLoss
     from driftpace.losses.squared import SquaredLoss
+    from driftpace.losses.tweedie import TweedieLoss
 
 __all__ = [
     "Curve",
+    "GammaLoss",
     "HuberLoss",
     "LinearLoss",
+    "LogLinkLoss",
     "LogisticLoss",
     "Loss",
     "LossSpec",
+    "PoissonLoss",
+    "QuantileLoss",
     "SmoothedHinge",
     "SquaredLoss",
+    "TweedieLoss",
     "classifies",
     "find_loss_spec",
     "get_loss",
     "loss_names",
     "loss_spec",
+    "parse_loss",
     "register_loss",
     "unregister_loss",
 ]
 
 _MODULES = {
+    "LogLinkLoss": "log_link",
+    "TweedieLoss": "tweedie",
+    "QuantileLoss": "quantile",
+    "PoissonLoss": "poisson",
+    "GammaLoss": "gamma",
     "Curve": "linear",
     "HuberLoss": "huber",
     "LinearLoss": "linear",

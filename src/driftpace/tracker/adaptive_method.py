@@ -36,7 +36,9 @@ from driftpace.adaptive import (
     outlook_from_here,
     outlook_of,
     status,
+    tuned_start,
     with_closed_order,
+    with_scale,
 )
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError, ParameterError, TooEarlyError
@@ -323,6 +325,8 @@ class AdaptiveMethod(ModelMethod):
         else:
             outcome = self._missed(order, gathered, limit, beyond)
         advanced = advance(self.config, adaptive, rows, judged)
+        if self._linear_loss.open:
+            advanced = with_scale(advanced, rows)
         held_out = None if self.config.audit is None else self._period_rows(state, adaptive, held)[1]
         advanced, measured = audit_period(adaptive, advanced, rows, judged, decision, held_out)
         advanced = with_closed_order(self.config, advanced, order.total, _arrived(state))
@@ -422,7 +426,6 @@ class AdaptiveMethod(ModelMethod):
 
         Candidates that see the same columns share the sums over rows.
         """
-        assert isinstance(self.spec.loss, LinearLoss)
         assert isinstance(folds.loss, LinearLoss)
         look = self.look(state)
         rows, judged = look.rows, look.judged
@@ -433,7 +436,7 @@ class AdaptiveMethod(ModelMethod):
             return np.full(len(folds.fold), np.nan)
         white = judged.coordinates
         strength = (white.factor * judged.fit.strength) @ white.factor.T
-        held = Held(loss=self.spec.loss, model=judged.model, strength=strength, penalty=rows.penalty)
+        held = Held(loss=rows.loss, model=judged.model, strength=strength, penalty=rows.penalty)
         return losses_left_out(design, left_out(design, held), folds.loss)
 
     def _period_rows(
@@ -444,8 +447,6 @@ class AdaptiveMethod(ModelMethod):
         With an intercept every column is centered at its mean in the first period, for ever: a column of years then loses no
         digits, and the problem stays the same.
         """
-        loss = self.spec.loss
-        assert isinstance(loss, LinearLoss)
         groups = groups_of(state.batches)
         groups = None if groups is None else groups[chosen]
         weights = mean_one(weights_of(state.batches), chosen)
@@ -455,6 +456,7 @@ class AdaptiveMethod(ModelMethod):
         penalty: FloatArray = self.spec.objective.penalty_weights(adaptive.size)  # type: ignore[attr-defined]
         if not self.spec.fit_intercept:
             np.concatenate([np.empty((0, adaptive.size)), *(rows for rows, _ in parts)], out=X)
+            adaptive, loss = tuned_start(adaptive, self._linear_loss, X, y, weights)
             return adaptive, DesignRows(
                 loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights, names=state.columns
             )
@@ -466,9 +468,15 @@ class AdaptiveMethod(ModelMethod):
         center = _middle(X[:, 1:]) if adaptive.place is None else adaptive.place
         adaptive = adaptive if adaptive.place is not None else centered_at(adaptive, center)
         X[:, 1:] -= center
+        adaptive, loss = tuned_start(adaptive, self._linear_loss, X, y, weights)
         penalty = np.concatenate([penalty[-1:], penalty[:-1]])
         names = None if state.columns is None else ("intercept", *state.columns)
         return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights, names=names)
+
+    @property
+    def _linear_loss(self) -> LinearLoss:
+        assert isinstance(self.spec.loss, LinearLoss)
+        return self.spec.loss
 
     def _coefficients(self, adaptive: AdaptiveState, model: FloatArray) -> FloatArray:
         """Return the model in the units of X, the intercept last."""

@@ -1,0 +1,24 @@
+"""Intervals of new counts around their predicted means."""
+
+import numpy as np
+
+from driftpace.typing import FloatArray
+
+_POISSON = 1.0 + 1e-6
+
+
+def count_intervals(means: FloatArray, dispersion: float, level: float) -> FloatArray:
+    """Return intervals that hold at least ``level`` of the counts with these means and the variance dispersion times the mean.
+
+    Counts are negative binomial; Poisson where the dispersion is 1 or less.
+
+    >>> count_intervals(np.array([4.0]), 1.0, 0.9), count_intervals(np.array([4.0]), 3.0, 0.9)
+    (array([[1., 8.]]), array([[ 0., 11.]]))
+    """
+    from scipy import stats  # slow to import, and not always needed
+
+    if dispersion <= _POISSON:
+        counts = stats.poisson(means)
+    else:
+        counts = stats.nbinom(np.maximum(means, 1e-300) / (dispersion - 1.0), 1.0 / dispersion)
+    return np.column_stack([counts.ppf(0.5 - 0.5 * level), counts.ppf(0.5 + 0.5 * level)])
