@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,6 +44,7 @@ def test_the_best_model_of_a_quantile_is_that_of_the_linear_programme() -> None:
         b_eq=y,
         bounds=[(None, None)] * 4 + [(0, None)] * (2 * n),
     )
+    assert solved.fun is not None
     assert found.least == pytest.approx(solved.fun / n, rel=2e-3)
     assert found.least >= solved.fun / n - 1e-9
     assert found.excess_risk(found.best)[0] == 0.0
@@ -68,7 +70,14 @@ def test_backtests_with_baselines(loss: PoissonLoss | QuantileLoss) -> None:
 
 def test_a_backtest_with_exposure() -> None:
     given = {name: values for name, values in table().items() if name != "count"}
-    asked = {"period": "month", "target": "total", "tolerance": 0.1, "runs": 1, "workers": 1, "exposure": "time"}
+    asked: dict[str, Any] = {
+        "period": "month",
+        "target": "total",
+        "tolerance": 0.1,
+        "runs": 1,
+        "workers": 1,
+        "exposure": "time",
+    }
     result = backtest(given, loss=PoissonLoss(), **asked)
     assert result.features == ("x",)
     assert any("The target is total for a unit of time" in note for note in result.notes)

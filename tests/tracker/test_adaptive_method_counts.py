@@ -8,16 +8,18 @@ import pytest
 from driftpace import GammaLoss, HuberLoss, PoissonLoss, QuantileLoss, Tracker, TweedieLoss
 from driftpace.errors import DataError, ProtocolError
 from driftpace.losses import LinearLoss, LogLinkLoss
-from driftpace.synthetic import ShapedCounts, ShapedRegression
+from driftpace.synthetic import AmountKind, Shape, ShapedCounts, ShapedRegression
 from driftpace.typing import FloatArray
 
 World = ShapedCounts | ShapedRegression
 
 
-def world(loss: LinearLoss, features: int, shape: str, rng: int, cost: float) -> World:
+def world(loss: LinearLoss, features: int, shape: Shape, rng: int, cost: float) -> World:
     """Return a world whose steps cost ``cost``: counts that vary more than Poisson counts, or Student's noise."""
     if isinstance(loss, LogLinkLoss):
-        kind = "amount" if isinstance(loss, GammaLoss) else "compound" if isinstance(loss, TweedieLoss) else "count"
+        kind: AmountKind = (
+            "amount" if isinstance(loss, GammaLoss) else "compound" if isinstance(loss, TweedieLoss) else "count"
+        )
         dispersion = 0.0 if kind == "compound" else 0.5
         return ShapedCounts(
             features=features, cost=cost, shape=shape, rng=rng, kind=kind, dispersion=dispersion, loss=loss, jump_at=8
@@ -33,7 +35,7 @@ def run(loss: LinearLoss, made: World, epsilon: float, periods: int, seed: int) 
     lines = []
     for n in range(1, periods + 1):
         period = made.period(n)
-        report = tracker.step(lambda samples, now=period: now.draw(samples, rng=rng))
+        report = tracker.step(lambda samples, now=period: now.draw(samples, rng=rng))  # type: ignore[misc]
         excess = period.excess_risk(loss, np.append(tracker.coef, tracker.intercept))
         lines.append((report.samples, report.risk_bound, excess, report.certificate))
     return np.array(lines)
@@ -51,7 +53,7 @@ CASES: dict[str, tuple[LinearLoss, float]] = {
 
 @pytest.mark.parametrize("shape", ["still", "walk", "jump"])
 @pytest.mark.parametrize("name", CASES)
-def test_the_promise_is_kept(name: str, shape: str) -> None:
+def test_the_promise_is_kept(name: str, shape: Shape) -> None:
     """Mean excess risk over periods and runs within the target; four runs of twelve periods leave an error of about a tenth."""
     loss, epsilon = CASES[name]
     cost = epsilon * (4.0 if shape == "jump" else 0.4)

@@ -17,8 +17,9 @@ def count_intervals(means: FloatArray, dispersion: float, level: float) -> Float
     """
     from scipy import stats  # slow to import, and not always needed
 
+    ends = np.array([[0.5 - 0.5 * level], [0.5 + 0.5 * level]])
     if dispersion <= _POISSON:
-        counts = stats.poisson(means)
-    else:
-        counts = stats.nbinom(np.maximum(means, 1e-300) / (dispersion - 1.0), 1.0 / dispersion)
-    return np.column_stack([counts.ppf(0.5 - 0.5 * level), counts.ppf(0.5 + 0.5 * level)])
+        return np.asarray(stats.poisson.ppf(ends, means), np.float64).T
+    return np.asarray(
+        stats.nbinom.ppf(ends, np.maximum(means, 1e-300) / (dispersion - 1.0), 1.0 / dispersion), np.float64
+    ).T
