@@ -14,6 +14,7 @@ NAMES = (
     "adaptive_speed",
     "real_tables",
     "raw_tables",
+    "targets",
     "audit",
     "planning",
     "montecarlo",

@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from driftpace.constraints import Box as Box
     from driftpace.constraints import WholeSpace as WholeSpace
     from driftpace.errors import DriftpaceError as DriftpaceError
+    from driftpace.losses import GammaLoss as GammaLoss
     from driftpace.losses import HuberLoss as HuberLoss
     from driftpace.losses import LogisticLoss as LogisticLoss
     from driftpace.losses import MultiSquaredLoss as MultiSquaredLoss
+    from driftpace.losses import PoissonLoss as PoissonLoss
+    from driftpace.losses import QuantileLoss as QuantileLoss
     from driftpace.losses import SmoothedHinge as SmoothedHinge
     from driftpace.losses import SoftmaxLoss as SoftmaxLoss
     from driftpace.losses import SquaredLoss as SquaredLoss
+    from driftpace.losses import TweedieLoss as TweedieLoss
     from driftpace.planning import Budget as Budget
     from driftpace.planning import LinearCost as LinearCost
     from driftpace.planning import TieredCost as TieredCost
@@ -43,11 +47,14 @@ __all__ = [
     "Campaign",
     "Constants",
     "DriftpaceError",
+    "GammaLoss",
     "HuberLoss",
     "LinearCost",
     "LogisticLoss",
     "MultiSquaredLoss",
     "Outcome",
+    "PoissonLoss",
+    "QuantileLoss",
     "Request",
     "SmoothedHinge",
     "SoftmaxLoss",
@@ -55,6 +62,7 @@ __all__ = [
     "StepReport",
     "TieredCost",
     "Tracker",
+    "TweedieLoss",
     "WholeSpace",
     "backtest",
     "check_table",
@@ -63,6 +71,10 @@ __all__ = [
 ]
 
 _MODULES = {
+    "TweedieLoss": "losses",
+    "QuantileLoss": "losses",
+    "PoissonLoss": "losses",
+    "GammaLoss": "losses",
     "Ball": "constraints",
     "Box": "constraints",
     "Budget": "planning",

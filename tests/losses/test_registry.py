@@ -19,13 +19,17 @@ from driftpace.cli import main
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.losses import (
     Curve,
+    GammaLoss,
     HuberLoss,
     LinearLoss,
     LogisticLoss,
     LossSpec,
+    PoissonLoss,
+    QuantileLoss,
     SmoothedHinge,
     SoftmaxLoss,
     SquaredLoss,
+    TweedieLoss,
     classifies,
     find_loss_spec,
     get_loss,
@@ -92,14 +96,16 @@ def test_built_in_names_and_classes() -> None:
     classes = {
         "squared": SquaredLoss,
         "huber": HuberLoss,
+        "poisson": PoissonLoss,
+        "gamma": GammaLoss,
+        "tweedie": TweedieLoss,
+        "quantile": QuantileLoss,
         "logistic": LogisticLoss,
         "hinge": SmoothedHinge,
         "softmax": SoftmaxLoss,
     }
     assert {name: type(get_loss(name)) for name in loss_names()} == classes
-    assert [get_loss(name).l2 for name in loss_names()] == [
-        0.0 if loss_spec(name).task == "regression" else 1e-3 for name in loss_names()
-    ]
+    assert [get_loss(name).l2 for name in loss_names()] == [0.0, 0.0, 1e-4, 0.0, 1e-4, 0.0, 1e-3, 1e-3, 1e-3]
     for name in loss_names():
         assert loss_spec(get_loss(name)) is loss_spec(name) is loss_spec(type(get_loss(name)))
         assert classifies(get_loss(name)) == classifies(name) == (name in loss_names("classification"))
@@ -211,7 +217,7 @@ def test_the_toy_loss_is_a_loss(expectile: LossSpec) -> None:
 def test_a_registered_loss_in_campaign_and_template(expectile: LossSpec, rng: np.random.Generator) -> None:
     values = {"name": "a", "target": "y", "epsilon": 0.1, "seed": 1, "loss": "expectile"}
     text = template(values)
-    assert '"squared" or "huber" or "expectile" for numbers' in text
+    assert '"quantile" or "expectile" for numbers' in text
     assert Definition.of_toml(text) == Definition.of(values)
     store = MemoryStore()
     campaign = Campaign.create(Definition.of(values), storage=store)
@@ -275,12 +281,12 @@ def test_a_registered_loss_over_rest(expectile: LossSpec) -> None:
     *others, last = (repr(name) for name in loss_names())
     assert f"must be {', '.join(others)} or {last}; got 'cubic'." in refused.text
     choices = [
-        choice["enum"]
+        choice["examples"]
         for schema in description["components"]["schemas"].values()
         for choice in schema.get("properties", {}).get("loss", {}).get("anyOf", [])
-        if "enum" in choice
+        if "examples" in choice
     ]
-    assert choices == [list(loss_names())]
+    assert choices == [[*loss_names(), "quantile(0.9)"]]
 
 
 def test_a_registered_loss_in_a_backtest(expectile: LossSpec, rng: np.random.Generator) -> None:

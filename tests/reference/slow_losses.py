@@ -44,7 +44,7 @@ def huber(threshold: float) -> Callable[[float, float], Triple]:
 def triple_of(loss: LinearLoss) -> Callable[[float, float], Triple]:
     """Return the slow version of a built-in loss."""
     if isinstance(loss, HuberLoss):
-        return huber(loss.threshold)
+        return huber(loss.shape)
     return {SquaredLoss: squared, SmoothedHinge: hinge, LogisticLoss: logistic}[type(loss)]
 
 

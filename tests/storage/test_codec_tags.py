@@ -37,7 +37,8 @@ SAVED = (
 
 NOT_SAVED = {
     # abstract, or saved field by field as part of its owner
-    "Curve", "LinearLoss", "VectorLoss", "LossSpec", "Candidate", "Selection", "Request", "MethodState", "ComposedConfig",
+    "Curve", "LinearLoss", "LogLinkLoss", "VectorLoss", "LossSpec", "Candidate", "Selection", "Request", "MethodState",
+    "ComposedConfig",
     "KeptPeriod", "LateWindow",
     "OpenPool",
     # intermediate results of one call

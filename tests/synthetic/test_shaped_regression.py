@@ -196,6 +196,6 @@ def test_strange_questions_are_refused() -> None:
     ):
         world.period(0)
     with pytest.raises(ParameterError, match=r"^ShapedRegression\(loss=\.\.\.\) must be one of SquaredLoss; got Huber"):
-        world.period(1).minimiser(HuberLoss(threshold=1.0))
+        world.period(1).minimiser(HuberLoss(l2=0.1))
     with pytest.raises(ParameterError, match=r"coef=\.\.\.\) must end in 3 coefficients, or 4 with an intercept last"):
         world.period(1).excess_risk(LOSS, np.zeros(5))

@@ -14,6 +14,7 @@ from driftpace.adaptive.period_audit import Decision, audit_period
 from driftpace.adaptive.rows import DesignRows, effective_rows, number_groups
 from driftpace.adaptive.sample_size import RowsNeeded, next_batch, risk_after, risk_in_use, rows_missing
 from driftpace.adaptive.season import MOST_SEASON, SEASONS, season_length
+from driftpace.adaptive.start import residual_scale, robust_start, tuned_start, with_scale
 from driftpace.adaptive.state import (
     FIRST_ROWS,
     PILOT,
@@ -79,12 +80,16 @@ __all__ = [
     "number_groups",
     "outlook_from_here",
     "outlook_of",
+    "residual_scale",
     "risk_after",
     "risk_in_use",
+    "robust_start",
     "rows_missing",
     "season_length",
     "status",
     "summarise_labels",
+    "tuned_start",
     "with_closed_order",
     "with_outputs",
+    "with_scale",
 ]

@@ -23,13 +23,14 @@ from driftpace.adaptive.dependence import products_of
 from driftpace.adaptive.memory import Memory, no_memory
 from driftpace.adaptive.noise import NoiseEstimate, NoiseSums
 from driftpace.adaptive.rows import DesignRows, group_sums
-from driftpace.losses import VectorLoss
+from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.losses.vector import outer_rows, summed_over_outputs
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 _ROUNDS = 3
 _NEWTON = 30
 _HALVINGS = 20
+_GOOD_SHARE = 0.5
 _SETTLED = 1e-2
 _LEVERAGE = 0.98
 _GROUP_LEVERAGE = 0.95
@@ -281,6 +282,14 @@ def _fitted(
                 break
             share *= 0.5
         else:
+            share = 0.0
+        if share < _GOOD_SHARE and (above := rows.majorant_sum(white.plain(u))) is not None:
+            above = white.white_matrix(with_diagonal(above, rows.mass * rows.penalty))
+            safe = solved(with_diagonal(above, strength), score - hessian @ u + strength * (anchor - u))
+            lower = objective(u + safe)
+            if share == 0.0 or lower < after:
+                share, step, after = float(lower <= now), safe, lower
+        if share == 0.0:
             return u
         u, gain, now = u + share * step, now - after, after
         if gain <= 1e-12 * (1.0 + abs(now)):
@@ -465,7 +474,9 @@ def _scalar_terms(rows: DesignRows, white: Coordinates, model: FloatArray, inver
     """Return the terms of rows that have one score; ``inverse`` is that of the Hessian of the fit."""
     count, size = len(rows), model.size
     scores = rows.X @ model
-    curve = rows.loss.curve  # type: ignore[union-attr]
+    loss = rows.loss
+    assert isinstance(loss, LinearLoss)
+    curve = loss.curve
     slopes, bends = rows.weighted(curve.slope(scores, rows.y)), rows.weighted(curve.bend(scores, rows.y))
     whitened = white.white_rows(rows.X)
     scratch = whitened @ inverse  # large temporary arrays cost more than what is computed in them
@@ -489,7 +500,7 @@ def _scalar_terms(rows: DesignRows, white: Coordinates, model: FloatArray, inver
     return _RowTerms(
         each=each,
         scores=added,
-        losses=rows.weighted(curve.phi(scores, rows.y)) + 0.5 * slopes**2 * reach / (1.0 - leverage),
+        losses=rows.weighted(loss.exact.curve.phi(scores, rows.y)) + 0.5 * slopes**2 * reach / (1.0 - leverage),
         curvatures=lengths * bends,
         hessian=rows.outer_sum(np.sqrt(bends / (1.0 - leverage)), scratch),
         slopes=slopes,

@@ -143,6 +143,13 @@ class DesignRows:
         """Return tr(A G_i) of each row, with the Hessian G_i = x_i x_i' (x) M_i of its bends, for rows of several scores."""
         return np.asarray(np.einsum("iab,iab->i", bends, kronecker_forms(self.X, matrix, self.outputs)))
 
+    def majorant_sum(self, w: FloatArray) -> FloatArray | None:
+        """Return the sum of the curvatures of parabolas above each row's loss; None where the loss has none."""
+        majorant = None if isinstance(self.loss, VectorLoss) else self.loss.curve.majorant
+        if majorant is None:
+            return None
+        return self.outer_sum(np.sqrt(self.weighted(majorant(self.X @ w, self.y))))
+
     def outer_sum(self, weights: FloatArray, scratch: FloatArray | None = None) -> FloatArray:
         """Return the sum of outer products of rows, each times the square of its weight; ``scratch`` is overwritten."""
         scaled = np.multiply(self.X, weights[:, None], out=scratch)

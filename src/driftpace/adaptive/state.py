@@ -125,7 +125,7 @@ class AdaptiveState:
     ``coordinates`` (None before the first rows were closed). ``place`` is what columns are counted from, with an intercept.
     ``audit`` is what was measured of past predictions and models, ``season`` what is remembered of earlier cycles, ``products``
     what :mod:`driftpace.adaptive.dependence` adds up, ``search`` what shows a season where none was given, ``closed`` the last
-    orders where labels may be late.
+    orders where labels may be late. ``scale`` is that of residuals, learned from ``scale_rows`` rows where the loss needs it.
     """
 
     model: FloatArray
@@ -139,6 +139,8 @@ class AdaptiveState:
     products: FloatArray | None = None
     search: SeasonSearch | None = None
     closed: tuple[ClosedOrder, ...] = ()
+    scale: float | None = None
+    scale_rows: float = 0.0
 
     @property
     def size(self) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from driftpace.backtest.job import SplitRows
 from driftpace.backtest.population import mean_gradients, mean_hessians, mean_losses
-from driftpace.losses import Loss, SquaredLoss
+from driftpace.losses import LogLinkLoss, Loss, QuantileLoss, SquaredLoss
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 STRENGTHS: FloatArray = np.concatenate([[0.0], np.geomspace(1e-3, 1e2, 21), [np.inf]])
@@ -19,6 +19,7 @@ _BARELY = 1e-6  # keeps an intercept finite where all rows are of one class
 _DECREMENT = 1e-10
 _MOST_STEPS = 60
 _MOST_HALVINGS = 30
+_SAFE_STEPS = 25
 _ARMIJO = 1e-4
 
 
@@ -40,8 +41,10 @@ def fit_anchored(
 
 
 def fit_fresh(loss: Loss, X: FloatArray, y: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return the model of rows alone: of those that fit them best, the nearest to zero."""
-    fresh: FloatArray = fit_anchored(loss, X, y, np.zeros((1, scale.size)), np.zeros(1), scale)[0]
+    """Return the model of rows alone: of those that fit them best, the nearest to zero, or to the constant that a fit starts at."""
+    anchors = np.zeros((1, scale.size))
+    anchors[:, -1] = _constant(loss, y)
+    fresh: FloatArray = fit_anchored(loss, X, y, anchors, np.zeros(1), scale)[0]
     return fresh
 
 
@@ -50,7 +53,15 @@ def fit_shrunk(loss: Loss, X: FloatArray, y: FloatArray, strengths: FloatArray, 
     pulls = np.clip(strengths, LEAST, _MOST)[:, None] * scale
     pulls[:, -1] = _BARELY
     anchors = np.zeros_like(pulls)
+    anchors[:, -1] = _constant(loss, y)
     return _fit(loss, X, y, anchors, pulls) if len(y) else anchors
+
+
+def _constant(loss: Loss, y: FloatArray) -> float:
+    """Return the intercept of the best constant model where the loss needs to start there, else zero."""
+    if not isinstance(loss, LogLinkLoss | QuantileLoss) or not len(y):
+        return 0.0
+    return loss.constant_score(y)
 
 
 def follow_anchored(
@@ -95,7 +106,12 @@ def _least_squares(
 
 def _solve(systems: FloatArray, right: FloatArray) -> FloatArray:
     """Return the solution of each system, one right-hand side a row."""
-    solved: FloatArray = np.linalg.solve(systems, right[:, :, None])[:, :, 0].astype(np.float64, copy=False)
+    try:
+        solved: FloatArray = np.linalg.solve(systems, right[:, :, None])[:, :, 0].astype(np.float64, copy=False)
+    except np.linalg.LinAlgError:  # exponentials of scores may leave no digit to a small curvature
+        return np.array(
+            [np.linalg.lstsq(system, one, rcond=None)[0] for system, one in zip(systems, right, strict=True)]
+        )
     return solved
 
 
@@ -103,13 +119,18 @@ def _newton(loss: Loss, X: FloatArray, y: FloatArray, anchors: FloatArray, pulls
     """Newton's method with halved steps; a model that has arrived is left alone, so that no model depends on the others."""
     models = anchors.copy()
     open_ = np.arange(len(models))
-    for _ in range(_MOST_STEPS):
+    safe = isinstance(loss, QuantileLoss)  # its curvature vanishes far from the data
+    for step in range(_MOST_STEPS):
         now, anchor, pull = models[open_], anchors[open_], pulls[open_]
         gradients = mean_gradients(loss, now, X, y) + pull * (now - anchor)
-        systems = mean_hessians(loss, now, X, y) + pull[:, :, None] * np.eye(now.shape[1])
+        systems = mean_hessians(loss, now, X, y, majorant=safe and step < _SAFE_STEPS) + pull[:, :, None] * np.eye(
+            now.shape[1]
+        )
         steps = -_solve(systems, gradients)
         slopes: FloatArray = np.einsum("ij,ij->i", steps, gradients)
-        arrived = slopes > -_DECREMENT  # what is left to gain is below rounding: one last step, without a search
+        arrived = (slopes > -_DECREMENT) & (
+            not safe or step >= _SAFE_STEPS
+        )  # what is left to gain is below rounding: one last step, without a search
         models[open_[arrived]] += steps[arrived]
         open_, left = open_[~arrived], np.flatnonzero(~arrived)
         if open_.size == 0:

@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpace.backtest.job import SplitRows
 from driftpace.backtest.population import mean_losses
-from driftpace.losses import Loss
+from driftpace.losses import LinearLoss, Loss
 from driftpace.typing import FloatArray
 
 
@@ -68,7 +68,8 @@ def measure(rows: tuple[SplitRows, ...], coefs: FloatArray, samples: FloatArray,
 
 
 def _value(loss: Loss, coef: FloatArray, X: FloatArray, y: FloatArray, weights: FloatArray | None) -> float:
-    """Return the mean loss of rows, the penalty included."""
+    """Return the mean loss of rows, the penalty included; of a loss that smooths another, the other."""
+    loss = loss.exact if isinstance(loss, LinearLoss) else loss
     return loss.value(coef, X, y) if weights is None else float(mean_losses(loss, coef[None], X, y, weights)[0])
 
 

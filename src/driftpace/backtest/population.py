@@ -1,19 +1,20 @@
 """A period as a population: all its rows, its best model, and the excess risk of any other model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from driftpace.adaptive import DesignRows
+from driftpace.adaptive import DesignRows, robust_start
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError
 from driftpace.learners.newton import minimise
-from driftpace.losses import LinearLoss, Loss, SquaredLoss
+from driftpace.losses import LinearLoss, Loss, QuantileLoss, SquaredLoss
 from driftpace.records import Outcome
 from driftpace.typing import FloatArray, IntArray
 
 _NEWTON, _LEAST_STEP = 50, 1e-8
+_BANDWIDTHS = (0.1, 0.03, 0.01)  # of the residual scale, towards the check loss itself
 
 
 def mean_losses(
@@ -39,12 +40,14 @@ def mean_gradients(loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray) 
     return slopes @ X / len(y) + coefs * loss.penalty_weights(coefs.shape[1])
 
 
-def mean_hessians(loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the Hessian of the mean loss of each model, (models, coefficients, coefficients)."""
+def mean_hessians(loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray, *, majorant: bool = False) -> FloatArray:
+    """Return the Hessian of the mean loss of each model, (models, coefficients, coefficients), or that of parabolas above it."""
     if not isinstance(loss, LinearLoss):
         return np.array([loss.hessian(coef, X, y) for coef in coefs])
     features = coefs.shape[1]
-    bends = loss.curve.bend(coefs @ X.T, y[None, :])
+    curve = loss.curve
+    bend = curve.majorant if majorant and curve.majorant is not None else curve.bend
+    bends = bend(coefs @ X.T, y[None, :])
     products = (X[:, :, None] * X[:, None, :]).reshape(len(y), features * features)
     hessians: FloatArray = (bends @ products / len(y)).reshape(len(coefs), features, features)
     return hessians + np.diag(loss.penalty_weights(features))
@@ -54,7 +57,8 @@ def mean_hessians(loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray) -
 class Population:
     """All rows of a period; ``X`` ends with a column of ones, ``y`` is encoded, ``loss`` leaves the intercept alone.
 
-    ``best`` minimises the mean loss over the rows and ``least`` is its value; ``hessian`` is taken there. ``noise`` is
+    ``best`` minimises the mean loss over the rows and ``least`` is its value; ``hessian`` is taken there. A loss that smooths
+    another is the one that is fitted; ``best`` and ``least`` are those of the other. ``noise`` is
     tr(H^-1 Cov g), g the gradient of a row at ``best``: K rows fitted from nothing lose about noise / 2K. ``model_error`` is the
     expected excess risk of ``best`` in the world that the rows are a sample of: noise / 2N of N rows, with the sums of gradients
     of ``groups`` in their place where there are any. ``weights`` of mean 1 are those of the rows, if any; means are then weighted.
@@ -79,7 +83,8 @@ class Population:
             offsets = models - self.best
             quadratic: FloatArray = 0.5 * np.einsum("ij,ij->i", offsets @ self.hessian, offsets)
             return np.maximum(quadratic, 0.0)
-        return np.maximum(mean_losses(self.loss, models, self.X, self.y, self.weights) - self.least, 0.0)
+        loss = self.loss.exact if isinstance(self.loss, LinearLoss) else self.loss
+        return np.maximum(mean_losses(loss, models, self.X, self.y, self.weights) - self.least, 0.0)
 
 
 def model_error_share(populations: Sequence[Population], epsilon: FloatArray) -> float:
@@ -108,6 +113,10 @@ def find_population(
     """
     objective = loss.with_unpenalised(1)
     rows, targets = with_intercept(X), objective.encode(y)
+    if isinstance(objective, LinearLoss) and (
+        objective.open or objective.curve.majorant or not objective.bounded_curvature
+    ):
+        return _started_population(label, objective, rows, targets, groups, weights)
     with np.errstate(over="ignore", invalid="ignore"):  # refused below
         best, _, outcome = minimise(objective, WholeSpace(), np.zeros(rows.shape[1]), rows, targets, 0.0)
     if outcome is Outcome.NONFINITE:
@@ -123,11 +132,7 @@ def find_population(
         weights = weights / weights.mean()
         best, least, hessian = weighted_best(objective, rows, targets, weights, best)
         gradients = weights[:, None] * objective.row_gradients(best, rows, targets)
-    inverse: FloatArray = np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
-    noise = _trace(inverse, gradients)
-    grouped = (
-        noise if groups is None else _trace(inverse, _group_sums(gradients, groups)) * len(np.unique(groups)) / len(y)
-    )
+    noise, model_error = _noise(hessian, gradients, groups)
     return Population(
         label=label,
         loss=objective,
@@ -137,10 +142,20 @@ def find_population(
         least=least,
         hessian=hessian,
         noise=noise,
-        model_error=grouped / (2.0 * len(y)),
+        model_error=model_error,
         groups=groups,
         weights=weights,
     )
+
+
+def _noise(hessian: FloatArray, gradients: FloatArray, groups: IntArray | None) -> tuple[float, float]:
+    """Return tr(H^-1 Cov g), and the expected excess risk of the best model of the rows."""
+    inverse: FloatArray = np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
+    count = len(gradients)
+    noise = grouped = _trace(inverse, gradients)
+    if groups is not None:
+        grouped = _trace(inverse, _group_sums(gradients, groups)) * len(np.unique(groups)) / count
+    return noise, grouped / (2.0 * count)
 
 
 def _trace(inverse: FloatArray, gradients: FloatArray) -> float:
@@ -156,6 +171,45 @@ def _group_sums(gradients: FloatArray, groups: IntArray) -> FloatArray:
     return sums
 
 
+def _started_population(
+    label: str,
+    loss: LinearLoss,
+    X: FloatArray,
+    y: FloatArray,
+    groups: IntArray | None,
+    weights: FloatArray | None,
+) -> Population:
+    """Return the population of a loss that needs a start near the data; parameters that are open are set by its residuals."""
+    if not loss.bounded_curvature and not y.any():
+        raise DataError(
+            f"must have a count above zero in every period; those of {label!r} are all zero.", name="target"
+        )
+    counts = np.ones(len(y)) if weights is None else weights / weights.mean()
+    model, scale = robust_start(loss, X, y, counts)
+    loss = loss.tuned(scale)
+    best, least, hessian = weighted_best(loss, X, y, counts, model)
+    gradients = counts[:, None] * loss.row_gradients(best, X, y)
+    noise, model_error = _noise(hessian, gradients, groups)
+    if isinstance(loss, QuantileLoss):
+        for share in _BANDWIDTHS:
+            sharper = replace(loss, bandwidth=share * scale)
+            best = weighted_best(sharper, X, y, counts, best)[0]
+        least = float(mean_losses(loss.exact, best[None], X, y, counts)[0])
+    return Population(
+        label=label,
+        loss=loss,
+        X=X,
+        y=y,
+        best=best,
+        least=least,
+        hessian=hessian,
+        noise=noise,
+        model_error=model_error,
+        groups=groups,
+        weights=None if weights is None else counts,
+    )
+
+
 def weighted_best(
     loss: LinearLoss, X: FloatArray, y: FloatArray, weights: FloatArray, start: FloatArray
 ) -> tuple[FloatArray, float, FloatArray]:
@@ -168,6 +222,11 @@ def weighted_best(
         share = 1.0
         while share > _LEAST_STEP and not (after := rows.value(w - share * step)) <= now:
             share *= 0.5
+        if share < 0.5 and (above := rows.majorant_sum(w)) is not None:
+            safe = np.linalg.lstsq(above + np.diag(rows.mass * rows.penalty), rows.gradient(w), rcond=None)[0]
+            lower = rows.value(w - safe)
+            if share <= _LEAST_STEP or lower < after:
+                share, step, after = (1.0 if lower <= now else 0.0), safe, lower
         if share <= _LEAST_STEP or now - after <= 1e-13 * (1.0 + abs(now)):
             break
         w, now = np.asarray(w - share * step), after

@@ -92,6 +92,7 @@ def backtest(  # noqa: PLR0913  public API
     l2: Sequence[float] | None = None,
     groups: str | None = None,
     weight: str | None = None,
+    exposure: str | None = None,
     name: str | None = None,
     missing: MissingPolicy = "impute",
     max_categories: int = MAX_CATEGORIES,
@@ -159,6 +160,9 @@ def backtest(  # noqa: PLR0913  public API
     weight : str, optional
         Column with what a row counts for: best models, excess risks and test losses are then weighted, and baselines that fit
         models of their own, which do not use weights, are left out.
+    exposure : str, optional
+        Column with what a count or amount is a total over, such as years at risk: the target is then the rate, and rows count in
+        proportion to it.
 
     Returns
     -------
@@ -186,6 +190,7 @@ def backtest(  # noqa: PLR0913  public API
         features=features,
         groups=groups,
         weight=weight,
+        exposure=exposure,
         name=name,
         standardise=standardise,
         missing=missing,
@@ -197,6 +202,12 @@ def backtest(  # noqa: PLR0913  public API
         sheet=sheet,
         owner=_OWNER,
     )
+    if exposure is not None and not getattr(loss, "takes_exposure", False):
+        raise ParameterError(
+            f"must be None with the loss {loss!r}: counts and amounts have an exposure, such as with PoissonLoss().",
+            owner=_OWNER,
+            name="exposure",
+        )
     config = BacktestConfig(
         tracker=_checked(
             TrackerConfig(

@@ -20,7 +20,8 @@ from driftpace.tables.cells import numbers_each, without_marks
 from driftpace.tables.dates import parse_dates
 from driftpace.tables.encoding import LARGEST, MISSING_POLICIES, MissingPolicy
 from driftpace.tables.leakage import Leak, find_leaks
-from driftpace.tables.targets import describe_target
+from driftpace.tables.targets import COUNTS_HINT, describe_target
+from driftpace.tracker.inputs import as_rates
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
@@ -75,6 +76,7 @@ def read_table(  # noqa: PLR0913  public API
     exclude: Sequence[str] = (),
     groups: str | None = None,
     weight: str | None = None,
+    exposure: str | None = None,
     name: str | None = None,
     standardise: bool = True,
     missing: MissingPolicy = "impute",
@@ -113,6 +115,9 @@ def read_table(  # noqa: PLR0913  public API
         counted by group.
     weight : str, optional
         Column with what a row counts for, such as one over the probability that it was drawn; a row without one is refused.
+    exposure : str, optional
+        Column with what a count or amount is a total over, such as years at risk: targets become rates, and rows count in
+        proportion to it.
     name : str, optional
         Name of the table, by default that of the file.
     standardise : bool
@@ -173,13 +178,10 @@ def read_table(  # noqa: PLR0913  public API
                 owner=owner,
                 name="groups",
             )
-    if weight is not None:
-        weight = named_column(columns, weight, frame, "weight", owner)
-        if weight in (period, target, groups):
-            raise ParameterError(
-                f"must be another column than period, target and groups; got {weight!r}.", owner=owner, name="weight"
-            )
-    apart = [period, target, *(name for name in (groups, weight) if name is not None)]
+    taken = {"period": period, "target": target, "groups": groups}
+    weight = _other_column(columns, weight, frame, "weight", taken, owner)
+    exposure = _other_column(columns, exposure, frame, "exposure", taken | {"weight": weight}, owner)
+    apart = [period, target, *(name for name in (groups, weight, exposure) if name is not None)]
     chosen = _named_features(columns, features, frame, apart, owner)
     made = _add_calendar(columns, calendar, rule, dayfirst, owner)
     chosen = None if chosen is None else [name for name in (*chosen, *made) if name not in exclude]
@@ -190,6 +192,7 @@ def read_table(  # noqa: PLR0913  public API
     weights = None if weight is None else _weights(columns[weight], weight, keep, owner)
     if weights is not None:
         keep = _counting_rows(weights, keep, notes)
+    exposures = None if exposure is None else _weights(columns[exposure], exposure, keep, owner, "exposure")
     about_periods: list[str] = []
     labels, by_period = _periods(rule, columns, keep, owner, about_periods)
     notes += about_periods
@@ -202,6 +205,11 @@ def read_table(  # noqa: PLR0913  public API
     y, classes = _target(
         target, columns[target].values[keep], columns[target].kind, owner, notes, class_codes=class_codes
     )
+    if exposures is not None:
+        y, weights = as_rates(y, None if weights is None else weights[keep], exposures[keep])
+        notes.append(f"The target is {target} for a unit of {exposure}, and rows count in proportion to it.")
+    elif weights is not None:
+        weights = weights[keep]
     names, X = _without_constants(encoded.names, encoded.X, owner, notes)
     if np.ptp(y) == 0.0:
         notes.append(f"Target {target} is the same in every row.")
@@ -223,12 +231,12 @@ def read_table(  # noqa: PLR0913  public API
         scale=scale,
         classes=classes,
         groups=None if groups is None else _whose(columns[groups], keep, by_period),
-        weights=None if weights is None else tuple(weights[keep][rows] for rows in by_period),
+        weights=None if weights is None else tuple(weights[rows] for rows in by_period),
         notes=tuple(notes),
         encoding=encoded.encoding,
         left_out=encoded.left_out,
         leaks=tuple(leaks),
-        details=(*about_periods, *encoded.details),
+        details=(*about_periods, *(note for note in notes if COUNTS_HINT in note), *encoded.details),
     )
 
 
@@ -262,19 +270,35 @@ def _whose(column: Column, keep: BoolArray, by_period: Sequence[IntArray]) -> tu
     return tuple(codes[rows] for rows in by_period)
 
 
-def _weights(column: Column, name: str, keep: BoolArray, owner: str) -> FloatArray:
-    """Return the weights of all rows; those that are kept must be numbers of 0 or more."""
+def _weights(column: Column, name: str, keep: BoolArray, owner: str, role: str = "weight") -> FloatArray:
+    """Return the weights, or exposures, of all rows; those that are kept must be numbers of 0 or more, exposures above 0."""
     numbers = numbers_each(column)
-    bad = keep & ~((numbers >= 0.0) & np.isfinite(numbers))
+    exposure = role == "exposure"
+    bad = keep & ~(((numbers > 0.0) if exposure else (numbers >= 0.0)) & np.isfinite(numbers))
     if bad.any():
         row = int(np.argmax(bad))
         cell = "none" if column.missing[row] else f"{str(column.values[row])!r:.80}"
         raise DataError(
-            f"must be a number of 0 or more in every row; column {name!r} has {cell} in row {row + 1:,}.",
+            f"must be a number {'above 0' if exposure else 'of 0 or more'} in every row; column {name!r} has {cell} in row "
+            f"{row + 1:,}.",
             owner=owner,
-            name="weight",
+            name=role,
         )
     return numbers
+
+
+def _other_column(
+    columns: dict[str, Column], name: str | None, source: object, role: str, taken: Mapping[str, str | None], owner: str
+) -> str | None:
+    """Return the column of a role, which must have no other; None where none is given."""
+    if name is None:
+        return None
+    found = named_column(columns, name, source, role, owner)
+    if found in taken.values():
+        *others, last = taken
+        problem = f"must be another column than {', '.join(others)} and {last}; got {found!r}."
+        raise ParameterError(problem, owner=owner, name=role)
+    return found
 
 
 def _counting_rows(weights: FloatArray, keep: BoolArray, notes: list[str]) -> BoolArray:
@@ -363,7 +387,8 @@ def _named_features(
     chosen = [named_column(columns, name, source, "features", owner) for name in features]
     for name in chosen:
         if name in apart or chosen.count(name) > 1:
-            role = ("period", "target", "group or weight", "weight")[apart.index(name)] if name in apart else ""
+            kinds = ("period", "target", *["group, weight or exposure"] * 3)
+            role = kinds[apart.index(name)] if name in apart else ""
             what = "twice" if chosen.count(name) > 1 else f"which is the {role}"
             raise ParameterError(
                 f"must be different columns, neither period nor target; got {name!r}, {what}.",
@@ -408,7 +433,7 @@ def _target(
                 "treats them as a number).",
                 owner=owner,
             )
-        if described.sentence is not None:
+        if described.sentence is not None and (class_codes or not described.counts):
             notes.append(described.sentence)
         return values.astype(np.float64), None
     if kind == "flag":

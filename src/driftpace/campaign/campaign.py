@@ -152,6 +152,7 @@ class Campaign(CampaignReader):
         *,
         groups: Any = None,
         sample_weight: Any = None,
+        exposure: Any = None,
         ids: Sequence[Any] | None = None,
         annotators: Sequence[Any] | None = None,
         final: bool | None = None,
@@ -181,6 +182,8 @@ class Campaign(CampaignReader):
             Group of each row, where rows belong together (a person, a shop); see :meth:`Tracker.tell`.
         sample_weight : array-like, optional
             What each row counts for; see :meth:`Tracker.tell`.
+        exposure : array-like, optional
+            What each count or amount is a total over; see :meth:`Tracker.tell`.
         ids : sequence, optional
             Ids of the rows; a row delivered twice in a period counts once.
         annotators : sequence, optional
@@ -215,7 +218,8 @@ class Campaign(CampaignReader):
         """
         validation.switch("Campaign.tell", accept_others=accept_others, balance=balance)
         validation.count("Campaign.tell", unlabelled=unlabelled, other_period_rows=other_period_rows)
-        if X is not None and groups is None and sample_weight is None and not unlabelled + other_period_rows:
+        plain = groups is None and sample_weight is None and exposure is None
+        if X is not None and plain and not unlabelled + other_period_rows:
             columns = frame_columns(
                 X,
                 y,
@@ -245,6 +249,7 @@ class Campaign(CampaignReader):
             y=y,
             groups=groups,
             weights=sample_weight,
+            exposure=exposure,
             ids=ids,
             name=check_key("Campaign.tell", "delivery", delivery),
             digest=check_key("Campaign.tell", "digest", digest),

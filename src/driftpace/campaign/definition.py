@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from driftpace import validation
 from driftpace.campaign.column_settings import check_categories, check_fill, check_unknown_categories, words
 from driftpace.errors import ParameterError
-from driftpace.losses import classifies, get_loss, loss_names, loss_spec
+from driftpace.losses import classifies, get_loss, loss_names, loss_spec, parse_loss
 from driftpace.tables.encoding import MISSING_POLICIES, MissingPolicy
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 _BUDGET = ("total", "horizon", "fixed", "per_sample", "tiers", "minimum", "currency", "gap", "batches")
-_WORDS = ("target", "period", "id", "groups", "weight", "annotator", "description")
+_WORDS = ("target", "period", "id", "groups", "weight", "exposure", "annotator", "description")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -81,13 +81,16 @@ class Definition:
         keeps them together.
     weight : str, optional
         Column of what each row counts for, such as one over the probability that it was drawn; see :meth:`Tracker.tell`.
+    exposure : str, optional
+        Column of what each count or amount is a total over, such as years at risk; predictions are then for a unit of it.
     annotator : str, optional
         Column of who labelled a row: labels of one id in a period are then labels of one row, whose target is their mean. Needs
         an id column, or rows that the campaign drew.
     row_cost, label_cost : float, default 1.0
         The price of one more row, without its label, and of one more label of a row: what to buy next depends on their ratio.
     loss : str
-        One of :func:`driftpace.losses.loss_names`; logistic if ``classes`` are given, else squared.
+        One of :func:`driftpace.losses.loss_names`, such as poisson or quantile(0.9); logistic if ``classes`` are given, else
+        squared.
     l2 : float or sequence of float
         Penalty, or candidates to choose from.
     pool : int, optional
@@ -138,6 +141,7 @@ class Definition:
     id: str | None = None
     groups: str | None = None
     weight: str | None = None
+    exposure: str | None = None
     annotator: str | None = None
     row_cost: float = 1.0
     label_cost: float = 1.0
@@ -198,7 +202,7 @@ class Definition:
         given["indicators"] = tuple(given.get("indicators", ()))
         default = loss_names("classification" if "classes" in given else "regression")[0]
         given["loss"] = given.get("loss", default)
-        validation.choice("Campaign", loss_names(), loss=given["loss"])
+        _check_loss(given)
         given["l2"] = _penalty(given)
         if "budget" in given:
             given["budget"] = _budget(given["budget"])
@@ -223,7 +227,7 @@ class Definition:
         return cls.of(values)
 
     def _check_columns(self) -> None:
-        given = {name: getattr(self, name) for name in ("target", "id", "groups", "weight", "annotator")}
+        given = {name: getattr(self, name) for name in ("target", "id", "groups", "weight", "exposure", "annotator")}
         roles = {name: column for name, column in given.items() if column is not None}
         used = [*roles.values(), *(self.features or ())]
         twice = next((name for name in used if used.count(name) > 1), None)
@@ -338,6 +342,18 @@ def make_cost(prices: Mapping[str, Any]) -> Any:
     if "tiers" in prices:
         return TieredCost(tiers=tuple((start, price) for start, price in prices["tiers"]), **more)
     return LinearCost(**more, **({"per_sample": prices["per_sample"]} if "per_sample" in prices else {}))
+
+
+def _check_loss(given: Mapping[str, Any]) -> None:
+    """Refuse an unknown loss or parameter, and an exposure where the loss is not one of counts or amounts."""
+    spec, parameters = parse_loss(given["loss"], "Campaign")
+    spec.make(**parameters)
+    if "exposure" in given and not spec.takes_exposure:
+        raise ParameterError(
+            f"must be left out with the loss {given['loss']!r}: counts and amounts have an exposure (poisson, gamma, tweedie).",
+            owner="Campaign",
+            name="exposure",
+        )
 
 
 def _penalty(given: Mapping[str, Any]) -> float | tuple[float, ...]:

@@ -39,8 +39,17 @@ from driftpace.storage.base import Entry, Store
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 from driftpace.tables.encoding import EncodedRows
 from driftpace.tables.pool_mismatch import PoolMismatch
-from driftpace.tracker.builder import check_annotators, check_weights, uses_groups
-from driftpace.tracker.inputs import InputRows, read_groups, read_labels, read_rows, read_targets, read_weights
+from driftpace.tracker.builder import check_annotators, check_exposure, check_weights, uses_groups
+from driftpace.tracker.inputs import (
+    InputRows,
+    as_rates,
+    read_exposure,
+    read_groups,
+    read_labels,
+    read_rows,
+    read_targets,
+    read_weights,
+)
 from driftpace.tracker.method import TellEvent
 
 _OWNER = "Campaign.tell"
@@ -70,6 +79,7 @@ class Delivery:
     accept_others: bool = False
     annotators: Sequence[Any] | None = None
     balance: bool = False
+    exposure: Any = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,6 +141,7 @@ def read_delivery(
         y=rows.y,
         groups=rows.groups,
         weights=rows.weights,
+        exposure=rows.exposure,
         ids=rows.ids,
         left_out={
             "unlabelled": rows.unlabelled,
@@ -396,8 +407,9 @@ def _gather(
 def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
     """Return the rows, checked against earlier ones; None where there are none."""
     if delivery.X is None and delivery.y is None:
-        if any(given is not None for given in (delivery.groups, delivery.weights, delivery.ids, delivery.annotators)):
-            problem = "must be given together with groups, weights, ids and annotators; got None."
+        beside = (delivery.groups, delivery.weights, delivery.exposure, delivery.ids, delivery.annotators)
+        if any(given is not None for given in beside):
+            problem = "must be given together with groups, weights, exposures, ids and annotators; got None."
             raise DataError(problem, owner=_OWNER, name="X")
         return None
     if (delivery.X is None) != (delivery.y is None):
@@ -414,6 +426,9 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
     if delivery.weights is not None and len(y):
         check_weights(state.method, _OWNER)
         weights = read_weights(delivery.weights, owner=_OWNER, rows=len(y))
+    if delivery.exposure is not None and len(y):
+        check_exposure(state.method, _OWNER)
+        y, weights = as_rates(y, weights, read_exposure(delivery.exposure, owner=_OWNER, rows=len(y)))
     event = TellEvent(
         X=rows.X,
         y=y,

@@ -122,6 +122,7 @@ def infer_settings(
         ("id", [values.get("id")]),
         ("groups", [values.get("groups")]),
         ("weight", [values.get("weight")]),
+        ("exposure", [values.get("exposure")]),
         ("features", values.get("features") or []),
         ("exclude", exclude),
     ):
@@ -225,7 +226,7 @@ def find_row_id(columns: "Columns", *, target: str | None = None) -> str | None:
 
 def _id_notes(values: Mapping[str, Any], columns: "Columns") -> list[Note]:
     """Return which columns look like ids where none is taken for one: they differ in every row, or repeat."""
-    roles = [values.get(role) for role in ("target", "groups", "weight")]
+    roles = [values.get(role) for role in ("target", "groups", "weight", "exposure")]
     others = {name: column for name, column in columns.items() if name not in (*roles, *(values.get("features") or ()))}
     rows = next(iter(columns.values())).missing.size if columns else 0
     texts = [name for name, column in others.items() if column.kind == "text" and _is_unique(column)]
@@ -272,7 +273,7 @@ def _infer_target(values: dict[str, Any], columns: "Columns", source: str) -> li
         return []
     numeric, classes = _find_classes(column, target, source, loss=values.get("loss"))
     if classes is None:
-        return []
+        return _count_notes(column, target) if values.get("loss") is None else []
     values["classes"] = classes
     hint = "; set loss to squared to predict them as numbers" if numeric else ""
     return [
@@ -283,9 +284,17 @@ def _infer_target(values: dict[str, Any], columns: "Columns", source: str) -> li
     ]
 
 
+def _count_notes(column: "Column", target: str) -> list[Note]:
+    """Return that a target looks like counts, where it does."""
+    numbers = as_numbers(column)
+    if numbers is None or not describe_target(target, numbers.values[~numbers.missing]).counts:
+        return []
+    return [Note("Target", f"{target} looks like counts, and is predicted as a number; --loss poisson predicts counts")]
+
+
 def _find_classes(column: "Column", target: str, source: str, *, loss: str | None) -> tuple[bool, list[str] | None]:
     """Return whether the target is numeric, and its two classes; None where it holds numbers to predict."""
-    regression = loss in loss_names("regression")
+    regression = loss is not None and loss_spec(loss).task == "regression"
     if column.kind == "flag":
         return True, None if regression else ["false", "true"]
     numbers = as_numbers(column)
@@ -296,7 +305,7 @@ def _find_classes(column: "Column", target: str, source: str, *, loss: str | Non
     binary = distinct.size == 2 and (present.size >= MIN_CLASS_ROWS or distinct.tolist() in ([0.0, 1.0], [-1.0, 1.0]))
     if binary and not regression:
         return True, [number_text(value) for value in distinct.tolist()]
-    if loss in loss_names("classification") and (distinct.size > 2 or not set(distinct.tolist()) <= {-1.0, 0.0, 1.0}):
+    if loss is not None and not regression and (distinct.size > 2 or not set(distinct.tolist()) <= {-1.0, 0.0, 1.0}):
         raise _refuse(
             "loss",
             f"must be {' or '.join(loss_names('regression'))} for a numeric target; {target!r} has {distinct.size:,} "
@@ -361,7 +370,9 @@ def _infer_features(values: dict[str, Any], columns: "Columns", source: str, mad
     """Fill in the features, their categories, and what missing cells count as; ``made`` are features made of dates."""
     explicit = values.get("features")
     roles = {
-        values[role]: role for role in ("target", "id", "groups", "weight", "annotator") if values.get(role) is not None
+        values[role]: role
+        for role in ("target", "id", "groups", "weight", "exposure", "annotator")
+        if values.get(role) is not None
     }
     if values.get("period") is not None:
         roles.setdefault(period_source(values["period"], columns)[0], "period")

@@ -52,6 +52,7 @@ class TableRows:
     incomplete: int
     periods: list[int] | None = None
     annotators: list[str] | None = None
+    exposure: FloatArray | None = None
     other_periods: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -187,6 +188,7 @@ def encoding_for(
             definition.id,
             definition.groups,
             definition.weight,
+            definition.exposure,
             definition.annotator,
             ROW_ID,
             ROW_FOR,
@@ -281,6 +283,7 @@ def labelled(
         incomplete=incomplete,
         periods=periods,
         annotators=annotators,
+        exposure=_exposure(definition, columns, keep, owner),
         other_periods=other_periods,
     )
 
@@ -313,6 +316,19 @@ def _weights(definition: Definition, columns: Columns, keep: BoolArray, owner: s
             f"weight {name!r} must not be negative; row {row:,} has {weights[weights < 0.0][0]:g}.", owner=owner
         )
     return weights
+
+
+def _exposure(definition: Definition, columns: Columns, keep: BoolArray, owner: str) -> FloatArray | None:
+    """Return the exposures of the kept rows; None where the definition names no column of them."""
+    name = definition.exposure
+    if name is None:
+        return None
+    exposure = _numbers(find_column(columns, name, owner), keep, "exposure", name, owner)
+    if (exposure <= 0.0).any():
+        row = int(np.flatnonzero(keep)[np.argmax(exposure <= 0.0)]) + 1
+        got = exposure[exposure <= 0.0][0]
+        raise DataError(f"exposure {name!r} must be above zero; row {row:,} has {got:g}.", owner=owner)
+    return exposure
 
 
 def invalid_rows(

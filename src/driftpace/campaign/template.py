@@ -30,11 +30,12 @@ missing = {missing}
 # the category "missing" where it is listed, else as the reference category.
 {fill}
 {indicators}
-# Columns with the row ID (a row delivered twice counts once), with the group of rows that belong together, and with the weight
-# of a row (by default all count alike).
+# Columns with the row ID (a row delivered twice counts once), with the group of rows that belong together, with the weight
+# of a row (by default all count alike), and with what a count or amount is a total over (by default a unit).
 {id}
 {groups}
 {weight}
+{exposure}
 # Column with who labelled a row, where some rows are labelled by several people, and the prices of one more row and one more label.
 {annotator}
 {row_cost}
@@ -79,6 +80,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "id": "customer",
     "groups": "shop",
     "weight": "survey_weight",
+    "exposure": "years_at_risk",
     "annotator": "labelled_by",
     "row_cost": 1.0,
     "label_cost": 1.0,

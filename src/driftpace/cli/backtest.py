@@ -14,7 +14,7 @@ import typer
 from driftpace.cli.options import Missing, Sheet, ShownList, loss_completion, parse_season
 from driftpace.cli.output import ListForm
 from driftpace.errors import ParameterError
-from driftpace.losses import loss_names
+from driftpace.losses import loss_names, parse_loss
 
 if TYPE_CHECKING:
     from driftpace.backtest import BacktestResult
@@ -49,7 +49,8 @@ def backtest(
         str | None,
         typer.Option(
             metavar=f"[{'|'.join(loss_names())}]",
-            help=f"Default: {loss_names('regression')[0]} for numbers, {loss_names('classification')[0]} for two classes.",
+            help="With parameters as in 'quantile(0.9)'. "
+            f"Default: {loss_names('regression')[0]} for numbers, {loss_names('classification')[0]} for two classes.",
             show_default=False,
             autocompletion=loss_completion,
         ),
@@ -71,6 +72,9 @@ def backtest(
     ] = None,
     weight: Annotated[
         str | None, typer.Option(help="Column with what a row counts for. Default: all rows count alike.")
+    ] = None,
+    exposure: Annotated[
+        str | None, typer.Option(help="Column with what a count or amount is a total over, such as years at risk.")
     ] = None,
     epsilon: Annotated[
         float | None, typer.Option(help="The target: the excess loss allowed over the best model of its kind.")
@@ -141,14 +145,13 @@ def backtest(
 
     Example: driftpace backtest gss_income --epsilon 0.02
     """
-    from driftpace import validation
     from driftpace.cli.files import require_directory, require_plotly
     from driftpace.cli.options import split_names
     from driftpace.cli.output import Stopwatch
 
     stopwatch = Stopwatch()
     if loss is not None:
-        validation.choice("backtest", loss_names(), loss=loss)
+        parse_loss(loss, "backtest")
     _require_target(epsilon, tolerance)
     require_directory(out)
     if report:
@@ -166,6 +169,7 @@ def backtest(
         features=split_names(features),
         groups=groups,
         weight=weight,
+        exposure=exposure,
         missing=missing.value,
         max_categories=max_categories,
         class_codes=loss is None,
@@ -175,6 +179,12 @@ def backtest(
         sheet=sheet,
         owner="backtest",
     )
+    if exposure is not None and (loss is None or not parse_loss(loss, "backtest")[0].takes_exposure):
+        raise ParameterError(
+            f"must be left out with the loss {loss or 'squared'!r}: counts and amounts have an exposure (--loss poisson).",
+            owner="backtest",
+            name="exposure",
+        )
     penalty = penalties[0] if len(penalties) == 1 else 0.0 if penalties else None
     result = replay(
         panel,

@@ -130,6 +130,15 @@ def init(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    exposure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column with what a count or amount is a total over, such as years at risk.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     groups: Annotated[
         str | None,
         typer.Option(
@@ -292,6 +301,7 @@ def init(
         "missing": None if missing is None else missing.value,
         "id": row_id,
         "weight": weight,
+        "exposure": exposure,
         "annotator": annotator,
         "groups": groups,
         "l2": l2,
@@ -458,6 +468,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
         "missing",
         "id",
         "weight",
+        "exposure",
         "annotator",
         "groups",
         "l2",

@@ -199,7 +199,7 @@ class _Objective:
         """
         if not isinstance(self.loss, HuberLoss):
             return None
-        bends = np.minimum(1.0, self.loss.threshold / np.maximum(np.abs(self.X @ w - self.y), self.loss.threshold))
+        bends = np.minimum(1.0, self.loss.shape / np.maximum(np.abs(self.X @ w - self.y), self.loss.shape))
         if bends.min() == 1.0:
             return None
         hessian = (self.X.T * bends) @ self.X / len(self.y)

@@ -35,6 +35,9 @@ class Curve:
         two one-sided values.
     curvature : float
         An upper bound of ``bend``.
+    majorant : callable, optional
+        The curvature of a parabola that touches phi at a score and is above it everywhere else, for losses whose ``bend`` vanishes
+        away from the minimum: where Newton's method takes no good step, such a parabola always gives one.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Curve:
     slope: ScalarFunction
     bend: ScalarFunction
     curvature: float
+    majorant: ScalarFunction | None = None
 
     def __post_init__(self) -> None:
         validation.positive("Curve", curvature=self.curvature)
@@ -80,6 +84,12 @@ class LinearLoss(ABC):
     soft_labels: ClassVar[bool] = False
     """Whether a loss of two classes takes the mean of several labels of one row, between -1 and 1."""
 
+    takes_exposure: ClassVar[bool] = False
+    """Whether a target may be a total over an exposure, such as the claims of half a year, which is then told as a rate."""
+
+    bounded_curvature: ClassVar[bool] = True
+    """Whether ``curvature`` is a bound of practical size, which learners and bounds of composed methods need."""
+
     l2: float = 0.0
     unpenalised: int = 0
 
@@ -109,6 +119,26 @@ class LinearLoss(ABC):
     def predict(self, coef: FloatArray, X: FloatArray) -> FloatArray:
         """Return the prediction for each row."""
         return self.link(X @ coef)
+
+    @property
+    def open(self) -> bool:
+        """Whether a parameter was left open, to be learned from the first rows by :meth:`tuned`."""
+        return False
+
+    def tuned(self, scale: float) -> Self:
+        """Return the loss with open parameters set for residuals of that scale; the loss itself where none is open."""
+        del scale
+        return self
+
+    @property
+    def exact(self) -> Self:
+        """The loss that this one approximates, in which results are measured; itself, unless it is smoothed."""
+        return self
+
+    def constant_score(self, y: FloatArray, weights: FloatArray | None = None) -> float | None:
+        """Return the score of the best constant model, at which a first fit starts; None to start at zero."""
+        del y, weights
+        return None
 
     @property
     def shape(self) -> float:

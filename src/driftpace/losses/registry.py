@@ -27,6 +27,13 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}")
 _CLASSIFICATION_L2 = 1e-3
 """Without a penalty, classes that a hyperplane separates have no minimiser."""
 
+_COUNTS_L2 = 1e-4
+"""Without a penalty, a category whose counts are all zero has no minimiser."""
+
+_REGISTRY = ("get_loss", "loss_spec", "unregister_loss")
+
+_CALL = re.compile(r"\s*([A-Za-z][A-Za-z0-9_-]*)\s*\((.*)\)\s*")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LossSpec:
@@ -65,6 +72,11 @@ class LossSpec:
     metric: str
     default_l2: float = 0.0
     parameters: tuple[str, ...] = ()
+
+    @property
+    def takes_exposure(self) -> bool:
+        """Whether targets may be totals over an exposure."""
+        return getattr(self.loss_class, "takes_exposure", False)
 
     @property
     def loss_class(self) -> "type[LinearLoss] | type[VectorLoss]":
@@ -123,6 +135,38 @@ _BUILT_IN = (
         parameters=("threshold",),
     ),
     LossSpec(
+        name="poisson",
+        implementation="driftpace.losses.poisson:PoissonLoss",
+        task="regression",
+        description="Poisson regression",
+        metric="half the mean Poisson deviance",
+        default_l2=_COUNTS_L2,
+    ),
+    LossSpec(
+        name="gamma",
+        implementation="driftpace.losses.gamma:GammaLoss",
+        task="regression",
+        description="gamma regression",
+        metric="half the mean gamma deviance",
+    ),
+    LossSpec(
+        name="tweedie",
+        implementation="driftpace.losses.tweedie:TweedieLoss",
+        task="regression",
+        description="Tweedie regression",
+        metric="half the mean Tweedie deviance",
+        default_l2=_COUNTS_L2,
+        parameters=("power",),
+    ),
+    LossSpec(
+        name="quantile",
+        implementation="driftpace.losses.quantile:QuantileLoss",
+        task="regression",
+        description="quantile regression",
+        metric="mean pinball loss",
+        parameters=("tau", "bandwidth"),
+    ),
+    LossSpec(
         name="logistic",
         implementation="driftpace.losses.logistic:LogisticLoss",
         task="classification",
@@ -179,7 +223,7 @@ def register_loss(spec: LossSpec) -> LossSpec:
     ...     name="centred", implementation=Centred, task="regression", description="least squares", metric="squared error"
     ... )
     >>> register_loss(spec).name, loss_names("regression")
-    ('centred', ('squared', 'huber', 'centred'))
+    ('centred', ('squared', 'huber', 'poisson', 'gamma', 'tweedie', 'quantile', 'centred'))
     >>> unregister_loss("centred")
     """
     name: object = spec.name
@@ -215,13 +259,56 @@ def unregister_loss(name: str) -> None:
     del _specs[name]
 
 
+def parse_loss(name: str, owner: str = "get_loss") -> "tuple[LossSpec, dict[str, float]]":
+    """Return the entry and the parameters of a loss such as ``"huber"``, ``"quantile(0.9)"`` or ``"quantile(tau=0.9)"``.
+
+    Parameters
+    ----------
+    name : str
+        A name, with parameters in parentheses or without any.
+    owner : str
+        What was called, for messages.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such loss, or a parameter is not a number.
+
+    Examples
+    --------
+    >>> parse_loss("quantile(0.9)")[1]
+    {'tau': 0.9}
+    """
+    call = _CALL.fullmatch(name) if isinstance(name, str) else None
+    word = name if call is None else call[1]
+    if owner not in _REGISTRY:
+        from driftpace import validation
+
+        validation.choice(owner, loss_names(), loss=word)
+    spec = _named(word, owner)
+    parameters: dict[str, float] = {}
+    for place, given in enumerate(call[2].split(",") if call is not None and call[2].strip() else ()):
+        key, equals, value = given.rpartition("=")
+        key = key.strip() if equals else (spec.parameters[place] if place < len(spec.parameters) else "")
+        try:
+            number = float(value)
+        except ValueError:
+            number = None
+        if number is None or key not in spec.parameters or key in parameters:
+            form = ", ".join(f"{known}=NUMBER" for known in spec.parameters)
+            allowed = f"{spec.name!r} or {f'{spec.name}({form})'!r}" if form else f"{spec.name!r} without parameters"
+            raise ParameterError(f"must be {allowed}; got {name!r:.120}.", owner=owner, name="loss")
+        parameters[key] = number
+    return spec, parameters
+
+
 def get_loss(name: str, *, l2: float | None = None, **parameters: Any) -> "LinearLoss | VectorLoss":
     """Return the loss of that name.
 
     Parameters
     ----------
     name : str
-        One of :func:`loss_names`.
+        One of :func:`loss_names`, with parameters in parentheses or without any: ``"quantile(0.9)"``.
     l2 : float, optional
         The weight of the penalty (l2/2)||w||^2; that of the registry when not given.
     **parameters
@@ -240,12 +327,15 @@ def get_loss(name: str, *, l2: float | None = None, **parameters: Any) -> "Linea
     --------
     >>> get_loss("logistic")
     LogisticLoss(l2=0.001, unpenalised=0)
+    >>> get_loss("quantile(0.9)").tau
+    0.9
     >>> get_loss("logistics")
     Traceback (most recent call last):
         ...
     driftpace.errors.ParameterError: get_loss(name=...) must be the name of a loss; did you mean 'logistic'?
     """
-    return _named(name, "get_loss").make(l2=l2, **parameters)
+    spec, given = parse_loss(name)
+    return spec.make(l2=l2, **(given | parameters))
 
 
 def loss_names(task: Task | None = None) -> tuple[str, ...]:
@@ -259,7 +349,7 @@ def loss_names(task: Task | None = None) -> tuple[str, ...]:
     Examples
     --------
     >>> loss_names()
-    ('squared', 'huber', 'logistic', 'hinge', 'softmax')
+    ('squared', 'huber', 'poisson', 'gamma', 'tweedie', 'quantile', 'logistic', 'hinge', 'softmax')
     >>> loss_names("classification")
     ('logistic', 'hinge')
     """
@@ -286,7 +376,7 @@ def loss_spec(loss: "str | Loss | type[Loss]") -> LossSpec:
     'log loss'
     """
     if isinstance(loss, str):
-        return _named(loss, "loss_spec")
+        return parse_loss(loss, "loss_spec")[0]
     kind = loss if isinstance(loss, type) else type(loss)
     spec = find_loss_spec(kind)
     if spec is None:
@@ -317,7 +407,13 @@ def classifies(loss: "str | Loss") -> bool:
         return loss_spec(loss).task == "classification"
     import numpy as np
 
-    return np.array_equal(loss.encode(np.array([0.0, 1.0])), [-1.0, 1.0])
+    from driftpace.errors import DataError
+
+    try:
+        encoded = loss.encode(np.array([0.0, 1.0]))
+    except DataError:  # such as amounts, which are above zero
+        return False
+    return np.array_equal(encoded, [-1.0, 1.0])
 
 
 def _named(name: str, owner: str) -> LossSpec:

@@ -112,6 +112,21 @@ def encode_codes(loss: str, y: object, classes: int) -> FloatArray:
     return numbers
 
 
+def weighted_quantile(y: FloatArray, tau: float, weights: FloatArray | None = None) -> float:
+    """Return the quantile ``tau`` of targets, each counted by its weight if there are any; 0 without targets.
+
+    >>> weighted_quantile(np.array([1.0, 2.0, 9.0]), 0.5), weighted_quantile(np.array([1.0, 9.0]), 0.5, np.array([1.0, 3.0]))
+    (2.0, 9.0)
+    """
+    if not len(y):
+        return 0.0
+    if weights is None:
+        return float(np.quantile(y, tau))
+    order = np.argsort(y)
+    reached = np.cumsum(weights[order]) / weights.sum()
+    return float(y[order][min(int(np.searchsorted(reached, tau)), len(y) - 1)])
+
+
 def _as_floats(y: object) -> FloatArray | None:
     given = np.asarray(y)
     text = given.dtype.kind == "O" and any(isinstance(value, str) for value in given.ravel())

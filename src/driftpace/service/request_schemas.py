@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema, PydanticKnownError
 from pydantic_core.core_schema import no_info_after_validator_function
 
 from driftpace.errors import ParameterError
-from driftpace.losses import loss_names
+from driftpace.losses import loss_names, parse_loss
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 AMOUNT_PATTERN = r"^[0-9]{1,12}(\.[0-9]{1,6})?$"
@@ -73,13 +73,15 @@ class _RegisteredLoss:
         return no_info_after_validator_function(self._check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        return {**handler(schema), "enum": list(loss_names())}
+        return {**handler(schema), "examples": [*loss_names(), "quantile(0.9)"]}
 
     @staticmethod
     def _check(name: str) -> str:
-        if name not in loss_names():
+        try:
+            parse_loss(name)
+        except ParameterError:
             *others, last = (repr(known) for known in loss_names())
-            raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"})
+            raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"}) from None
         return name
 
 
@@ -179,6 +181,7 @@ class DefinitionRequest(RequestModel):
     id: Word | None = None
     groups: Word | None = None
     weight: Word | None = None
+    exposure: Word | None = None
     annotator: Word | None = None
     row_cost: Annotated[float, Field(ge=0, le=1e12)] | None = None
     label_cost: Annotated[float, Field(gt=0, le=1e12)] | None = None

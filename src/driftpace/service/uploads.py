@@ -50,6 +50,7 @@ _TABLE: dict[str, Any] = {
                 "ids": {"type": "array", "items": {"type": "string"}},
                 "groups": {"type": "array", "items": {"type": "string"}},
                 "sample_weight": {"type": "array", "items": {"type": "number"}},
+                "exposure": {"type": "array", "items": {"type": "number"}},
             },
         },
     ]
@@ -57,7 +58,7 @@ _TABLE: dict[str, Any] = {
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
 PREVIEW_ROWS, PREVIEW_COLUMNS = 5, 50
 """How much of a table a preview shows."""
-_ARRAYS = frozenset({"X", "y", "ids", "groups", "sample_weight", "annotators"})
+_ARRAYS = frozenset({"X", "y", "ids", "groups", "sample_weight", "exposure", "annotators"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,6 +85,7 @@ class Arrays:
     ids: list[str] | None
     groups: list[Any] | None
     sample_weight: Any = None
+    exposure: Any = None
     annotators: list[str] | None = None
 
 
@@ -165,6 +167,7 @@ def tell(campaign: Campaign, rows: dict[str, Column] | Arrays | None, **options:
             ids=rows.ids,
             groups=rows.groups,
             sample_weight=rows.sample_weight,
+            exposure=rows.exposure,
             annotators=rows.annotators,
             **options,
         )
@@ -205,7 +208,9 @@ def _arrays(document: dict[str, Any], limits: TableLimits, owner: str) -> Arrays
     for name in document:
         if name not in _ARRAYS:
             raise DataError(
-                "must be one of y, ids, groups, sample_weight and annotators beside X.", owner=owner, name=clip(name)
+                "must be one of y, ids, groups, sample_weight, exposure and annotators beside X.",
+                owner=owner,
+                name=clip(name),
             )
     X = _numbers(document["X"], "X", 2, owner)
     if X.shape[0] > limits.rows or X.shape[1] > limits.columns:
@@ -216,11 +221,14 @@ def _arrays(document: dict[str, Any], limits: TableLimits, owner: str) -> Arrays
         )
     y = None if document.get("y") is None else _numbers(document["y"], "y", 1, owner)
     words = {name: _words(document, name, owner) for name in ("ids", "groups", "annotators")}
-    weights = document.get("sample_weight")
+    numbers = {
+        name: None if document.get(name) is None else _numbers(document[name], name, 1, owner)
+        for name in ("sample_weight", "exposure")
+    }
     return Arrays(
         X=X,
         y=y,
-        sample_weight=None if weights is None else _numbers(weights, "sample_weight", 1, owner),
+        **numbers,
         **words,
     )
 

@@ -8,9 +8,11 @@ from driftpace.synthetic.paths import Shape
 from driftpace.synthetic.protocol import DriftingPopulation, DriftMixin, SyntheticPopulation
 from driftpace.synthetic.regression import BoundedRegression, GaussianRegression
 from driftpace.synthetic.shaped_classes import ShapedClasses
+from driftpace.synthetic.shaped_counts import AmountKind, ShapedCounts
 from driftpace.synthetic.shaped_regression import NoiseKind, ShapedRegression
 
 __all__ = [
+    "AmountKind",
     "BoundedRegression",
     "DriftMixin",
     "DriftingClasses",
@@ -22,6 +24,7 @@ __all__ = [
     "RotatingFeatures",
     "Shape",
     "ShapedClasses",
+    "ShapedCounts",
     "ShapedMulticlass",
     "ShapedRegression",
     "SyntheticPopulation",

@@ -114,7 +114,7 @@ def mean_curve(loss: LinearLoss, mean: FloatArray, scale: FloatArray, target: fl
         return half_square_above(1.0 - target * mean, scale)
     if isinstance(loss, HuberLoss):  # h(r) = r^2/2 - (|r| - threshold)_+^2/2
         off = mean - target
-        beyond = half_square_above(off - loss.threshold, scale) + half_square_above(-off - loss.threshold, scale)
+        beyond = half_square_above(off - loss.shape, scale) + half_square_above(-off - loss.shape, scale)
         return 0.5 * (off**2 + scale**2) - beyond
     flat_mean, flat_scale = np.broadcast_arrays(np.atleast_1d(mean), np.atleast_1d(scale))
     values = np.empty(flat_mean.shape)
@@ -131,7 +131,7 @@ def breaks(loss: LinearLoss, target: float) -> tuple[float, ...]:
     if isinstance(loss, SmoothedHinge):
         return (1.0 / target,)
     if isinstance(loss, HuberLoss):
-        return (target - loss.threshold, target + loss.threshold)
+        return (target - loss.shape, target + loss.shape)
     return _LOGISTIC_BREAKS if isinstance(loss, LogisticLoss) else ()
 
 

@@ -2,19 +2,20 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 import numpy as np
 from scipy.linalg import block_diag
 
 from driftpace import validation
 from driftpace.constraints import ConstraintSet
-from driftpace.losses import Loss, SquaredLoss
+from driftpace.losses import HuberLoss, Loss, QuantileLoss, SquaredLoss
 from driftpace.records import Constants
 from driftpace.synthetic.constants import domain_constants, known_constants, moment_constants
 from driftpace.synthetic.features import EllipticRows, split_intercept
 from driftpace.synthetic.paths import Path, Shape, check_shape, random_start
 from driftpace.synthetic.protocol import DrawMixin, DriftMixin
+from driftpace.synthetic.residuals import best_offset, excess_of_offsets
 from driftpace.synthetic.scores import require_loss
 from driftpace.typing import FloatArray
 
@@ -133,6 +134,9 @@ class ShapedRegression(DriftMixin):
 class RegressionPeriod(DrawMixin):
     """One period of a :class:`ShapedRegression`, with squared-loss risks in closed form.
 
+    The check loss (:class:`~driftpace.QuantileLoss`, smoothed or not) and the Huber loss have exact minimisers and excess risks,
+    too, as long as there is no penalty and the noise is Gaussian or Student's.
+
     A model is ``coef``, with an ``intercept`` beside it or as one more number at its end; an intercept is never penalised.
 
     Parameters
@@ -192,6 +196,9 @@ class RegressionPeriod(DrawMixin):
 
     def minimiser(self, loss: Loss) -> FloatArray:
         """Return the coefficients of least risk, (H + l2 P)^-1 H coef, and the intercept last where the truth has one."""
+        if _robust(loss):
+            level = self.intercept + best_offset(loss, self.noise_kind, self.noise)
+            return np.append(self.coef, level) if self.fits_intercept else np.array(self.coef)
         loss = _squared(loss)
         best = self.coef
         if loss.l2 > 0.0:
@@ -199,9 +206,16 @@ class RegressionPeriod(DrawMixin):
         return np.append(best, self.intercept) if self.fits_intercept else np.array(best)
 
     def excess_risk(self, loss: Loss, coef: FloatArray, *, intercept: float | FloatArray = 0.0) -> Any:
-        """Return how far the risk is above the least: a float for one model, (runs,) for a stack."""
-        loss = _squared(loss)
+        """Return how far the risk is above the least: a float for one model, (runs,) for a stack.
+
+        That of the check and the Huber loss is above the best model with an intercept.
+        """
         coef, constant = split_intercept("RegressionPeriod.excess_risk", self.features, coef, intercept)
+        if _robust(loss):
+            away = np.linalg.norm(self.rows.whiten(coef - self.coef), axis=-1)
+            excess = excess_of_offsets(loss, self.noise_kind, self.noise, constant - self.intercept, away)
+            return float(excess) if np.ndim(excess) == 0 else excess
+        loss = _squared(loss)
         off = coef - self.minimiser(loss)[: self.features]
         moved = self.rows.whiten(off)
         value = 0.5 * (np.einsum("...i,...i->...", moved, moved) + (constant - self.intercept) ** 2)
@@ -267,6 +281,11 @@ class RegressionPeriod(DrawMixin):
 
     def _curvature(self, loss: SquaredLoss) -> FloatArray:
         return self.rows.covariance + np.diag(loss.penalty_weights(self.features))
+
+
+def _robust(loss: Loss) -> TypeGuard[HuberLoss | QuantileLoss]:
+    """Whether a loss is the check or the Huber loss, without a penalty."""
+    return isinstance(loss, HuberLoss | QuantileLoss) and loss.l2 == 0.0
 
 
 def _squared(loss: Loss) -> SquaredLoss:

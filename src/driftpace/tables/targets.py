@@ -11,13 +11,19 @@ MOST_CLASSES = 20
 AMBIGUOUS_CLASSES = 4
 """Up to so many values 0, 1, 2, ... are taken for codes of classes, whatever their frequencies."""
 
+COUNTS_HINT = "--loss poisson predicts counts"
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NumericTarget:
-    """What a numeric target looks like: ``classes`` is the number of its codes of classes, 0 where it holds numbers."""
+    """What a numeric target looks like: ``classes`` is the number of its codes of classes, 0 where it holds numbers.
+
+    ``counts`` says whether it looks like counts.
+    """
 
     sentence: str | None = None
     classes: int = 0
+    counts: bool = False
 
 
 def describe_target(name: str, values: FloatArray) -> NumericTarget:
@@ -28,17 +34,18 @@ def describe_target(name: str, values: FloatArray) -> NumericTarget:
 
     >>> describe_target("species", np.array([0.0, 1.0, 2.0] * 5)).classes
     3
-    >>> print(describe_target("children", np.repeat(np.arange(6.0), [9, 7, 5, 3, 2, 1])).sentence)
-    Target children has 6 whole values, 0 to 5, and is treated as a number: more than two classes are not supported yet.
+    >>> print(describe_target("children", np.repeat(np.arange(6.0), [9, 7, 5, 3, 2, 1])).sentence)  # doctest: +NORMALIZE_WHITESPACE
+    Target children has 6 whole values, 0 to 5, and is treated as a number: more than two classes are not supported yet;
+    --loss poisson predicts counts.
     >>> print(describe_target("trips", np.arange(300.0)).sentence)
-    Target trips holds whole numbers, 0 to 299, such as counts, and is treated as a number.
+    Target trips holds whole numbers, 0 to 299, such as counts, and is treated as a number; --loss poisson predicts counts.
     >>> describe_target("price", np.array([1.5, 2.0])).sentence is None
     True
     """
     present = values[np.isfinite(values)]
     if not present.size or np.any(present != np.trunc(present)):
         return NumericTarget()
-    distinct, counts = np.unique(present, return_counts=True)
+    distinct, frequencies = np.unique(present, return_counts=True)
     least, most = distinct[0], distinct[-1]
     if distinct.size <= 2:
         return NumericTarget()
@@ -46,14 +53,19 @@ def describe_target(name: str, values: FloatArray) -> NumericTarget:
         if least < 0.0:
             return NumericTarget()
         return NumericTarget(
-            sentence=f"Target {name} holds whole numbers, {least:,.0f} to {most:,.0f}, such as counts, and is treated as a number."
+            sentence=f"Target {name} holds whole numbers, {least:,.0f} to {most:,.0f}, such as counts, and is treated as a number; "
+            f"{COUNTS_HINT}.",
+            counts=True,
         )
     codes = least == 0.0 and most == distinct.size - 1
-    if codes and (distinct.size <= AMBIGUOUS_CLASSES or not _single_peak(counts)):
+    if codes and (distinct.size <= AMBIGUOUS_CLASSES or not _single_peak(frequencies)):
         return NumericTarget(classes=distinct.size)
     treated = "is treated as a number: more than two classes are not supported yet"
+    counts = bool(least == 0.0)
+    hint = f"; {COUNTS_HINT}" if counts else ""
     return NumericTarget(
-        sentence=f"Target {name} has {distinct.size} whole values, {least:.0f} to {most:.0f}, and {treated}."
+        sentence=f"Target {name} has {distinct.size} whole values, {least:.0f} to {most:.0f}, and {treated}{hint}.",
+        counts=counts,
     )
 
 

@@ -36,8 +36,10 @@ from driftpace.adaptive import (
     outlook_from_here,
     outlook_of,
     status,
+    tuned_start,
     with_closed_order,
     with_outputs,
+    with_scale,
 )
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError, ParameterError, TooEarlyError
@@ -324,6 +326,8 @@ class AdaptiveMethod(ModelMethod):
         else:
             outcome = self._missed(order, gathered, limit, beyond)
         advanced = advance(self.config, adaptive, rows, judged)
+        if isinstance(self.spec.loss, LinearLoss) and self.spec.loss.open:
+            advanced = with_scale(advanced, rows)
         held_out = None if self.config.audit is None else self._period_rows(state, adaptive, held)[1]
         advanced, measured = audit_period(adaptive, advanced, rows, judged, decision, held_out)
         advanced = with_closed_order(self.config, advanced, order.total, _arrived(state))
@@ -456,6 +460,7 @@ class AdaptiveMethod(ModelMethod):
         penalty = loss.penalty_weights(adaptive.size)
         if not self.spec.fit_intercept:
             np.concatenate([np.empty((0, adaptive.columns)), *(rows for rows, _ in parts)], out=X)
+            adaptive, loss = self._tuned(adaptive, loss, X, y, weights)
             return adaptive, DesignRows(
                 loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights, names=state.columns
             )
@@ -467,6 +472,7 @@ class AdaptiveMethod(ModelMethod):
         center = _middle(X[:, 1:]) if adaptive.place is None else adaptive.place
         adaptive = adaptive if adaptive.place is not None else centered_at(adaptive, center)
         X[:, 1:] -= center
+        adaptive, loss = self._tuned(adaptive, loss, X, y, weights)
         penalty = np.roll(penalty, adaptive.outputs)
         names = None if state.columns is None else ("intercept", *state.columns)
         return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights, names=names)
@@ -485,6 +491,17 @@ class AdaptiveMethod(ModelMethod):
         adaptive = with_outputs(adaptive, outputs)
         loss = loss.with_outputs(outputs)
         return adaptive, loss.with_unpenalised(outputs) if self.spec.fit_intercept else loss
+
+    def _tuned(
+        self,
+        adaptive: AdaptiveState,
+        loss: LinearLoss | VectorLoss,
+        X: FloatArray,
+        y: FloatArray,
+        weights: FloatArray | None,
+    ) -> tuple[AdaptiveState, LinearLoss | VectorLoss]:
+        """Return the state with its start near the data, and the loss without open parameters."""
+        return (adaptive, loss) if isinstance(loss, VectorLoss) else tuned_start(adaptive, loss, X, y, weights)
 
     def _coefficients(self, adaptive: AdaptiveState, model: FloatArray) -> FloatArray:
         """Return the model in the units of X, the intercept last."""

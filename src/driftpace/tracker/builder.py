@@ -215,6 +215,19 @@ def check_weights(method: Any, owner: str) -> None:
         )
 
 
+def check_exposure(method: Any, owner: str) -> None:
+    """Refuse exposures where the loss is not one of counts or amounts."""
+    methods = method.methods if isinstance(method, CandidatesMethod) else (method,)
+    for loss in (model_method(one).spec.loss for one in methods):
+        if not getattr(loss, "takes_exposure", False):
+            raise ParameterError(
+                f"must be None with {type(loss).__name__}: counts and amounts have an exposure (PoissonLoss, GammaLoss, "
+                "TweedieLoss).",
+                owner=owner,
+                name="exposure",
+            )
+
+
 def check_annotators(method: Any, owner: str) -> None:
     """Refuse several labels of a row where a method, or the loss of one of its candidates, cannot use them."""
     methods = method.methods if isinstance(method, CandidatesMethod) else (method,)

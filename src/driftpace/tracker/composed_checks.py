@@ -146,6 +146,13 @@ def check_composed(owner: str, config: ComposedConfig) -> None:
     validation.positive(owner, epsilon=config.epsilon)
     for name in _KINDS:
         check_part(owner, name, getattr(spec if name in ("loss", "domain") else config, name))
+    if not getattr(spec.loss, "bounded_curvature", True) or getattr(spec.loss, "open", False):
+        raise ParameterError(
+            f"must have a bounded and known curvature for learner=, drift= and rule=; {type(spec.loss).__name__} is for the "
+            "default method.",
+            owner=owner,
+            name="loss",
+        )
     measures = getattr(config.drift, "measures", "rho")
     if measures not in ("rho", "distance"):
         raise ParameterError(

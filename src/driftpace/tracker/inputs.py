@@ -180,6 +180,25 @@ def read_weights(weights: Any, *, owner: str, rows: int, name: str = "sample_wei
     return numbers
 
 
+def read_exposure(exposure: Any, *, owner: str, rows: int) -> FloatArray:
+    """Return the exposures of rows as floats: finite and above zero."""
+    numbers = read_weights(exposure, owner=owner, rows=rows, name="exposure")
+    if (numbers <= 0.0).any():
+        row = int(np.argmax(numbers <= 0.0))
+        raise DataError(f"must be above zero; got {numbers[row]!s} in row {row}.", owner=owner, name="exposure")
+    return numbers
+
+
+def as_rates(y: FloatArray, weights: FloatArray | None, exposure: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return totals over an exposure as rates, and weights that are as many times larger.
+
+    >>> rates, weights = as_rates(np.array([4.0, 1.0]), None, np.array([2.0, 0.5]))
+    >>> rates.tolist(), weights.tolist()
+    ([2.0, 2.0], [2.0, 0.5])
+    """
+    return y / exposure, exposure if weights is None else weights * exposure
+
+
 def _label(value: Any, owner: str, name: str = "groups") -> str:
     try:
         missing = value is None or bool(value != value)

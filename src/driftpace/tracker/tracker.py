@@ -17,7 +17,7 @@ from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.learners import Learner
-from driftpace.losses import Loss, MultiSquaredLoss, SoftmaxLoss, VectorLoss, classifies
+from driftpace.losses import Loss, MultiSquaredLoss, PoissonLoss, SoftmaxLoss, VectorLoss, classifies
 from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook
 from driftpace.records import AnnotatorReport, Constants, DelayPrice, LabelSums, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
@@ -28,6 +28,7 @@ from driftpace.tracker.builder import (
     build_candidates,
     build_method,
     check_annotators,
+    check_exposure,
     check_weights,
     selection_of,
     uses_groups,
@@ -38,8 +39,10 @@ from driftpace.tracker.encoding import encode_rows, learn_frame
 from driftpace.tracker.history import History
 from driftpace.tracker.inputs import (
     InputRows,
+    as_rates,
     is_frame,
     read_classes,
+    read_exposure,
     read_groups,
     read_labels,
     read_rows,
@@ -470,13 +473,14 @@ class Tracker:
         )
         return places, np.ones(len(places)) if weights is None else weights
 
-    def tell(
+    def tell(  # noqa: PLR0913  public API
         self,
         X: Any = None,
         y: Any = None,
         *,
         groups: Any = None,
         sample_weight: Any = None,
+        exposure: Any = None,
         ids: Any = None,
         annotators: Any = None,
         balance: bool = False,
@@ -497,6 +501,10 @@ class Tracker:
             What each row counts for, such as one over the probability that it was drawn: numbers of 0 or more, on one scale
             within a period. Only their ratios matter. The target is then about the weighted rows, and uneven weights need more
             of them. By default all rows count alike.
+        exposure : array-like, optional
+            What each count or amount is a total over, such as years at risk or the population of a place: numbers above 0, 1 where
+            none are given. The model is then that of a unit of exposure, and so is the loss; a row counts in proportion to
+            its exposure, times its ``sample_weight`` if it has one.
         ids, annotators : array-like, optional
             The row that each label is of, and who gave it, where rows may be labelled by several people. Labels of one id in a
             period, in one delivery or several, are labels of one row: its target is their mean. :meth:`annotators` says how much
@@ -526,7 +534,13 @@ class Tracker:
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
             raise DataError("must be given together with the other; got None.", owner="Tracker.tell", name=missing)
-        more = {"groups": groups, "sample_weight": sample_weight, "ids": ids, "annotators": annotators}
+        more = {
+            "groups": groups,
+            "sample_weight": sample_weight,
+            "exposure": exposure,
+            "ids": ids,
+            "annotators": annotators,
+        }
         for name, value in more.items():
             if X is None and value is not None:
                 raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name=name)
@@ -575,6 +589,7 @@ class Tracker:
         *,
         groups: Any = None,
         sample_weight: Any = None,
+        exposure: Any = None,
         ids: Any = None,
         annotators: Any = None,
     ) -> History:
@@ -586,7 +601,7 @@ class Tracker:
         ----------
         period : int
             One of the last ``delay`` closed periods.
-        X, y, groups, sample_weight, ids, annotators
+        X, y, groups, sample_weight, exposure, ids, annotators
             As in :meth:`tell`.
 
         Returns
@@ -616,7 +631,13 @@ class Tracker:
         if self._late is None:
             raise ProtocolError("tell_late() needs a tracker that keeps its last periods; give Tracker(delay=...).")
         validation.count(owner, least=1, period=period)
-        more = {"groups": groups, "sample_weight": sample_weight, "ids": ids, "annotators": annotators}
+        more = {
+            "groups": groups,
+            "sample_weight": sample_weight,
+            "exposure": exposure,
+            "ids": ids,
+            "annotators": annotators,
+        }
         event, _, labels = self._event(X, y, more, owner)
         with _named(owner):
             late, state, reports = self._late.tell_late(self._method, self._state, int(period), event)
@@ -910,13 +931,17 @@ class Tracker:
         scores, loss = self._linear_scores(X, "Tracker.decision_function"), self._objective()
         return loss.output_scores(scores) if isinstance(loss, VectorLoss) else scores
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: Any, *, exposure: Any = None) -> Any:
         """Return the predictions of the current model: numbers for regression, -1 or 1 for two classes, labels for several.
+
+        Those of counts and amounts are means, those of a :class:`~driftpace.QuantileLoss` its quantile.
 
         Parameters
         ----------
         X : array-like or data frame of shape (rows, columns)
             Features.
+        exposure : array-like, optional
+            What each count or amount is a total over; by default a unit.
 
         Returns
         -------
@@ -928,7 +953,63 @@ class Tracker:
             Before the first fit.
         """
         predicted = self._objective().predict(self._model(), self._values(X, "Tracker.predict"))
-        return np.array(self._labels)[predicted.astype(np.int64)] if self._learns_classes else predicted
+        if self._learns_classes:
+            return np.array(self._labels)[predicted.astype(np.int64)]
+        if exposure is None:
+            return predicted
+        check_exposure(self._method, "Tracker.predict")
+        return predicted * read_exposure(exposure, owner="Tracker.predict", rows=len(predicted))
+
+    def predict_interval(self, X: Any, *, level: float = 0.9, exposure: Any = None) -> FloatArray:
+        """Return intervals that hold a new count with a given probability, at the means that :meth:`predict` returns.
+
+        Counts vary as those of earlier periods did: their variance is the estimated noise times the mean, so that over-dispersed
+        counts have wider intervals than Poisson counts. For other targets, two trackers with a
+        :class:`~driftpace.QuantileLoss` each, such as for 0.05 and 0.95, predict the ends of an interval.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (rows, columns)
+            Features.
+        level : float, default 0.9
+            The probability.
+        exposure : array-like, optional
+            What each count is a total over; by default a unit.
+
+        Returns
+        -------
+        ndarray of shape (rows, 2)
+            The least and the largest count of each interval, both in it.
+
+        Raises
+        ------
+        ProtocolError
+            Before the first fit, or if the loss is not :class:`~driftpace.PoissonLoss` in the default method.
+
+        Examples
+        --------
+        >>> from driftpace import PoissonLoss, Tracker
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.standard_normal((300, 1))
+        >>> tracker = Tracker(PoissonLoss(), epsilon=0.1, rng=0)
+        >>> _ = tracker.ask()
+        >>> _ = tracker.tell(X, rng.poisson(np.exp(1.0 + 0.5 * X[:, 0])))
+        >>> tracker.predict_interval([[0.0], [2.0]])
+        array([[ 0.,  6.],
+               [ 3., 13.]])
+        """
+        validation.fraction("Tracker.predict_interval", level=level)
+        means = self.predict(X, exposure=exposure)
+        method, state = self._method.current(self._state)
+        adaptive = getattr(state, "adaptive", None)
+        if not isinstance(method.spec.loss, PoissonLoss) or adaptive is None:
+            raise ProtocolError(
+                f"predict_interval() is for counts, with PoissonLoss; got {type(method.spec.loss).__name__}: two trackers with "
+                "QuantileLoss predict the ends of an interval."
+            )
+        from driftpace.tracker.intervals import count_intervals
+
+        return count_intervals(means, adaptive.memory.noise.estimate().mean, level)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the classes -1 and 1, or of all :attr:`classes`.
@@ -1080,6 +1161,10 @@ class Tracker:
         if more["sample_weight"] is not None:
             check_weights(self._method, owner)
             weights = read_weights(more["sample_weight"], owner=owner, rows=len(targets))
+        if more["exposure"] is not None:
+            check_exposure(self._method, owner)
+            exposure = read_exposure(more["exposure"], owner=owner, rows=len(targets))
+            targets, weights = as_rates(targets, weights, exposure)
         if more["annotators"] is not None:
             check_annotators(self._method, owner)
         ids, annotators = read_labels(more["ids"], more["annotators"], owner=owner, rows=len(targets))

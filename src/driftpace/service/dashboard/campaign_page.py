@@ -331,6 +331,8 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
         facts.append(("Groups", definition.groups))
     if definition.weight is not None:
         facts.append(("Weights", definition.weight))
+    if definition.exposure is not None:
+        facts.append(("Exposure", definition.exposure))
     if definition.annotator is not None:
         facts.append(("Annotators", definition.annotator))
     facts += [("Noise of labels", capitalized(sentence)) for sentence in _noise_of_labels(status)]
