@@ -154,4 +154,12 @@ def _strategy(
         samples[:, 0] = own.sum(axis=1) if name == "up_front" else own[:, 0]
     loss = 0.42 + 0.03 * np.sin(np.arange(own.shape[1]) / 4.0) + risk + rng.normal(0.0, 0.002, own.shape)
     auc = np.clip(0.85 - 2.0 * risk, 0.5, 1.0) if classification else None
-    return Strategy(name=name, title=title, note=note, samples=samples, excess_risk=risk, test_loss=loss, auc=auc)
+    return Strategy(
+        name=name,
+        title=title,
+        note=note,
+        samples=samples,
+        excess_risk=risk,
+        test_loss=loss,
+        metrics={} if auc is None else {"auc": auc},
+    )

@@ -1,6 +1,6 @@
 """The result of a backtest as plain arrays over runs and periods."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from driftpace.records import Assumption
 from driftpace.typing import FloatArray
@@ -10,7 +10,8 @@ from driftpace.typing import FloatArray
 class Strategy:
     """A strategy, replayed: arrays are (runs, periods).
 
-    ``name`` is a key, ``title`` is for display, ``note`` is one sentence on its configuration. ``auc`` is None for regression.
+    ``name`` is a key, ``title`` is for display, ``note`` is one sentence on its configuration. ``metrics`` are
+    those on test rows, by name.
     """
 
     name: str
@@ -19,7 +20,12 @@ class Strategy:
     samples: FloatArray
     excess_risk: FloatArray
     test_loss: FloatArray
-    auc: FloatArray | None = None
+    metrics: dict[str, FloatArray] = field(default_factory=dict)
+
+    @property
+    def auc(self) -> FloatArray | None:
+        """The AUC on test rows; None for regression."""
+        return self.metrics.get("auc")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,7 +62,7 @@ class TrackerLedger:
     aim: FloatArray
 
 
-LEDGER_FIELDS = tuple(field.name for field in fields(TrackerLedger))
+LEDGER_FIELDS = tuple(one.name for one in fields(TrackerLedger))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -87,7 +93,7 @@ class BacktestResult:
     worst verdicts over runs and periods, one for each name, with their frequency. ``choices`` is None without candidates.
     ``checks`` are the verdicts of each period and run. ``movement`` (periods, coefficients), the intercept last, is how far each
     coefficient of the best model moved since the period before, as the excess risk of a model that is the best one but for the
-    old value of that coefficient; NaN in the first period.
+    old value of that coefficient; NaN in the first period. ``metric`` is the name and the value of a target in a metric.
     """
 
     table: str
@@ -116,6 +122,7 @@ class BacktestResult:
     choices: CandidateChoices | None = None
     checks: CheckVerdicts | None = None
     movement: FloatArray | None = None
+    metric: tuple[str, float] | None = None
 
     def __repr__(self) -> str:
         """Return the size in one line; ``render`` shows the numbers."""

@@ -86,6 +86,14 @@ def _audit(name: str) -> Callable[[LedgerRow], Any]:
     return lambda row: None if row.report.audit is None else getattr(row.report.audit, name)
 
 
+def _metric(name: str) -> Callable[[LedgerRow], Any]:
+    return lambda row: None if row.report.metric is None else getattr(row.report.metric, name)
+
+
+def _metric_text(value: str, error: str) -> Callable[[LedgerRow], str]:
+    return lambda row: _with_error(_metric(value)(row), _metric(error)(row))
+
+
 def _with_error(value: float | None, error: float | None) -> str:
     """Return a measured number with its standard error."""
     if value is None:
@@ -249,6 +257,48 @@ LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
         description="Correction of the orders by what was measured: they aim at so many times their usual share of the target.",
         value=_audit("aim"),
         optional=True,
+    ),
+    LedgerColumn(
+        key="metric",
+        heading="metric",
+        description="The metric in which the target is given, and the target.",
+        value=_metric("goal"),
+        kind="text",
+        shown=True,
+        optional=True,
+    ),
+    LedgerColumn(
+        key="metric_measured",
+        heading="measured metric",
+        description="The metric on rows of the period that the model had not seen, ± its standard error.",
+        value=_metric("measured"),
+        shown=True,
+        optional=True,
+        text=_metric_text("measured", "error"),
+    ),
+    LedgerColumn(
+        key="metric_error",
+        heading="standard error of the measured metric",
+        description="Standard error of the measured metric.",
+        value=_metric("error"),
+        optional=True,
+    ),
+    LedgerColumn(
+        key="metric_mean",
+        heading="mean metric",
+        description="Mean of the measured metric over the last periods, at most twenty, ± its standard error.",
+        value=_metric("mean"),
+        shown=True,
+        optional=True,
+        text=_metric_text("mean", "mean_error"),
+    ),
+    LedgerColumn(
+        key="metric_best",
+        heading="best metric",
+        description="The metric that the best model of its kind is estimated to have, ± its standard error.",
+        value=_metric("best"),
+        optional=True,
+        text=_metric_text("best", "best_error"),
     ),
     LedgerColumn(
         key="served_rows",
