@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from driftpace.backtest.result import BacktestResult, CheckVerdicts, Strategy, TrackerLedger
+from driftpace.backtest.tracker_run import METRIC
 from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
 
@@ -91,6 +92,7 @@ def made_up(
             drift_upper=drift * 1.7 + 0.002,
             status=status,
             **_audited(np.random.default_rng(1), shape),
+            **{name: np.full(shape, np.nan) for name in METRIC},
         ),
         assumptions=ASSUMPTIONS,
         notes=("12 rows with missing values were dropped.",),

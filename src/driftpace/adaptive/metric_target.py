@@ -52,6 +52,7 @@ _CURVE_ROWS = 400.0
 _SCALE_ROWS = 20.0
 _GRID = 2.0 ** np.arange(-14.0, 5.0)
 _WINDOW = 20
+_ERROR, _BEST, _HELD_OUT = 1, 3, 4
 _LEVERAGE = 0.98
 _LEAST_CAP = 0.05
 
@@ -122,8 +123,8 @@ class MetricMemory:
 
     ``level`` has the errors of the models in use (as its noise) and those of the best models (as its losses). ``added`` is D at the
     excess losses ``grid``, known from ``rows``. ``scale`` is the variance of the targets within a period, known from
-    ``scale_rows``. ``recent`` has a row (rows, error, variance, held-out rows) for each of the last periods measured, of
-    ``periods`` in all.
+    ``scale_rows``. ``recent`` has a row (rows, error, variance, error of the best model, held-out rows) for each of the last
+    periods measured, of ``periods`` in all.
     """
 
     level: NoiseMemory
@@ -133,10 +134,10 @@ class MetricMemory:
     scale: float = 1.0
     scale_rows: float = 0.0
     periods: int = 0
-    recent: FloatArray = field(default_factory=lambda: np.zeros((0, 4)))
+    recent: FloatArray = field(default_factory=lambda: np.zeros((0, 5)))
 
-    def next_period(self, measured: Measurement | None, held_out: int = 0) -> "MetricMemory":
-        """Return the memory after a period, with what was measured of its model, if anything was."""
+    def next_period(self, measured: Measurement | None, added: float, held_out: int = 0) -> "MetricMemory":
+        """Return the memory after a period, with what was measured of its model, if anything was, and what its excess loss adds."""
         keep = min(1.0, _CURVE_ROWS / self.rows) if self.rows > 0.0 else 1.0
         after = replace(
             self,
@@ -146,8 +147,19 @@ class MetricMemory:
         )
         if measured is None or not measured.rows > 0.0:
             return after
-        line = np.array([[measured.rows, measured.error, measured.variance, held_out]])
+        line = np.array([[measured.rows, measured.error, measured.variance, measured.error - added, held_out]])
         return replace(after, periods=self.periods + 1, recent=np.concatenate([self.recent, line])[-_WINDOW:])
+
+    def pooled(self, column: int) -> tuple[float, float]:
+        """Return the mean of a column of ``recent``, weighted by rows, and its standard error: that stated or seen, if larger."""
+        weights, values = self.recent[:, 0], self.recent[:, column]
+        mean = float(weights @ values / weights.sum())
+        stated = float((weights * weights) @ self.recent[:, 2])
+        count = float(weights.sum() ** 2 / (weights @ weights))
+        if count >= LEAST_PERIODS:
+            seen = float((weights * weights) @ np.square(values - mean)) * count / (count - 1.0)
+            stated = max(stated, seen)
+        return mean, math.sqrt(stated) / float(weights.sum())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -176,8 +188,16 @@ class MetricLook:
 
     @property
     def out_of_reach(self) -> bool:
-        """Whether even the best model misses the target, beyond doubt."""
-        return _out_of_reach(self.target, self.memory, self.best, self.best_error)
+        """Whether even the best models of the last periods missed the target on average, beyond doubt."""
+        return _out_of_reach(self.target, self.memory)
+
+    @property
+    def best_lately(self) -> tuple[float, float]:
+        """The mean error of the best models of the last periods with its standard error; of few, as it is remembered."""
+        if len(self.memory.recent) < LEAST_PERIODS:
+            return self.best, self.best_error
+        mean, deviation = self.memory.pooled(_BEST)
+        return max(mean, 0.0), deviation
 
     def value_at(self, excess: float) -> float:
         """Return the value of the metric expected at an excess loss."""
@@ -186,8 +206,9 @@ class MetricLook:
     def sentence(self) -> str:
         """Return what is known of the best model, without a full stop."""
         spec, target = self.target.spec, self.target
-        deviation = spec.standard_error(self.best, 2.0 * self.best_error)
-        known = f"the best linear model reaches about {spec.from_error(self.best):.3g} ± {deviation:.1g} {spec.title}"
+        best, deviation = self.best_lately
+        shown = f"{spec.from_error(best):.3g} ± {spec.standard_error(best, deviation):.1g}"
+        known = f"the best linear model reaches about {shown} {spec.title}"
         return f"{known}; {target.value:g} is out of reach" if self.out_of_reach else known
 
 
@@ -243,10 +264,12 @@ def look_at_metric(  # noqa: PLR0913  what is known of a period
             epsilon=float(memory.grid[0]),
             risk=risk,
         )
-    beyond = _out_of_reach(target, memory, best, deviation)
+    beyond = _out_of_reach(target, memory)
     allowed = allowed_error(target, best, deviation, beyond=beyond)
     slopes = white.white(model)[parts[-1]]
     cap = max(0.25 * float(slopes @ slopes), _LEAST_CAP * noise)
+    if target.metric == "auc" and len(parts) > 1:  # the level is no part of it: only what the slopes cost is limited
+        cap *= risk / max(0.5 * sizes[-1] * float(variances[-1]), _LEAST_CAP * risk, 1e-300)
     return MetricLook(
         target=target,
         memory=memory,
@@ -258,8 +281,11 @@ def look_at_metric(  # noqa: PLR0913  what is known of a period
     )
 
 
-def _out_of_reach(target: MetricTarget, memory: MetricMemory, best: float, deviation: float) -> bool:
-    return memory.periods >= LEAST_PERIODS and best - OUT_OF_REACH * deviation > target.error
+def _out_of_reach(target: MetricTarget, memory: MetricMemory) -> bool:
+    if len(memory.recent) < LEAST_PERIODS:
+        return False
+    mean, deviation = memory.pooled(_BEST)
+    return mean - OUT_OF_REACH * deviation > target.error
 
 
 def _with_scale(target: MetricTarget, memory: MetricMemory, rows: DesignRows) -> MetricMemory:
@@ -378,10 +404,10 @@ def metric_report(look: MetricLook, memory: MetricMemory, measured: Measurement 
     """Return what a report says of the metric; ``memory`` is that after the period."""
     spec, recent = look.target.spec, memory.recent
     mean = mean_error = None
+    look = replace(look, memory=memory)
+    best, best_error = look.best_lately
     if len(recent):
-        weights = recent[:, 0]
-        error = float(weights @ recent[:, 1] / weights.sum())
-        deviation = math.sqrt(float((weights * weights) @ recent[:, 2])) / float(weights.sum())
+        error, deviation = memory.pooled(_ERROR)
         mean, mean_error = spec.from_error(error), spec.standard_error(error, deviation)
     return MetricReport(
         name=spec.name,
@@ -394,17 +420,18 @@ def metric_report(look: MetricLook, memory: MetricMemory, measured: Measurement 
         mean=mean,
         mean_error=mean_error,
         periods=len(recent),
-        best=spec.from_error(look.best),
-        best_error=spec.standard_error(look.best, look.best_error),
+        best=spec.from_error(best),
+        best_error=spec.standard_error(best, best_error),
         out_of_reach=look.out_of_reach,
-        held_out=int(recent[:, 3].sum()) if len(recent) else 0,
+        held_out=int(recent[:, _HELD_OUT].sum()) if len(recent) else 0,
     )
 
 
 def close_metric(look: MetricLook, held_out: DesignRows | None, model: FloatArray) -> tuple[MetricMemory, MetricReport]:
     """Return what is remembered after a period, and what its report says; rows ``held_out`` measure the model, if any."""
     measured = look.measured if held_out is None else measure_held_out(look, held_out, model)
-    memory = look.memory.next_period(measured, 0 if held_out is None else len(held_out))
+    added = _added(look.memory, look.risk)
+    memory = look.memory.next_period(measured, added, 0 if held_out is None else len(held_out))
     return memory, metric_report(look, memory, measured)
 
 

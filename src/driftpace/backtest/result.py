@@ -45,7 +45,9 @@ class TrackerLedger:
     period (NaN where nothing was reported). ``status`` is 0 stable, 1 warning, 2 drift. ``measured`` is the excess risk that the
     tracker measured from its labels, ``measured_error`` its standard error, ``measured_mean`` and ``measured_mean_error`` those of
     the mean over the last periods, and ``aim`` the correction of its orders; NaN where nothing was measured. ``orders`` is how
-    many orders were placed in the period, initial samples included.
+    many orders were placed in the period, initial samples included. Where the target is given in a metric,
+    ``metric`` is its value as the tracker measured it, ``metric_error`` its standard error, ``metric_mean`` the mean over the last
+    periods, ``metric_best`` that of the best model as estimated, and ``out_of_reach`` whether the report says so; NaN otherwise.
     """
 
     orders: FloatArray
@@ -60,6 +62,11 @@ class TrackerLedger:
     measured_mean: FloatArray
     measured_mean_error: FloatArray
     aim: FloatArray
+    metric: FloatArray
+    metric_error: FloatArray
+    metric_mean: FloatArray
+    metric_best: FloatArray
+    out_of_reach: FloatArray
 
 
 LEDGER_FIELDS = tuple(one.name for one in fields(TrackerLedger))
