@@ -74,6 +74,22 @@ def _served(name: str) -> Callable[[LedgerRow], Any]:
     return lambda row: None if row.served is None else getattr(row.served, name)
 
 
+_SERVED_METRICS = {
+    "macro_f1": "macro F1",
+    "log_loss": "log loss",
+    "auc": "AUC",
+    "deviance_explained": "deviance explained",
+    "r2": "R^2",
+    "mae": "MAE",
+    "rmse": "RMSE",
+}
+"""Metrics of the previous model in files, with their titles."""
+
+
+def _served_metric(name: str) -> Callable[[LedgerRow], Any]:
+    return lambda row: None if row.served is None else row.served.metrics.get(name)
+
+
 def _overridden(name: str) -> Callable[[LedgerRow], Any]:
     return lambda row: None if row.overridden is None else getattr(row.overridden, name)
 
@@ -329,6 +345,16 @@ LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
         kind="share",
         shown=True,
         optional=True,
+    ),
+    *(
+        LedgerColumn(
+            key=f"served_{name}",
+            heading=f"prior {title}",
+            description=f"The {title} of the previous model on the new rows, before training on them.",
+            value=_served_metric(name),
+            optional=True,
+        )
+        for name, title in _SERVED_METRICS.items()
     ),
     LedgerColumn(
         key="outcome",

@@ -199,6 +199,7 @@ def served_json(served: Served | None) -> dict[str, Any] | None:
         "loss": number(served.loss),
         "error": number(served.error),
         "accuracy": number(served.accuracy),
+        "metrics": dict(served.metrics),
     }
 
 

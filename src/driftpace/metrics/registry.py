@@ -158,6 +158,8 @@ def evaluate(loss: Any, y: FloatArray, scores: FloatArray, weights: FloatArray |
     if scores.ndim == 1 and not classifies(loss):
         predicted = loss.link(scores)
         return {metric.__name__: metric(y, predicted, weights) for metric in (r2, mae, rmse)}
+    if scores.ndim == 1:  # the mean of several labels counts as the class of most
+        y = np.where(y > 0.0, 1.0, -1.0)
     probabilities = loss.probabilities(scores)
     predicted = loss.link(scores) if scores.ndim == 1 else np.argmax(scores, axis=1)
     found = {"accuracy": accuracy(y, predicted, weights), "macro_f1": macro_f1(y, predicted, weights)}

@@ -188,6 +188,7 @@ class ServedResponse(ResponseModel):
     loss: float | None
     error: float | None
     accuracy: float | None
+    metrics: dict[str, float]
 
 
 class ColumnDifferenceResponse(ResponseModel):
