@@ -21,7 +21,8 @@ NAMES = (
     "selection",
     "service",
 )
-"""Run when no name is given. synthetic_study takes hours, batches one hour, orders and choice a quarter, late some minutes:
+"""Run when no name is given. synthetic_study takes hours, batches one hour, orders, choice and
+absolute_targets a quarter, late some minutes:
 run them by name, or with make study."""
 
 

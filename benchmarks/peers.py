@@ -64,7 +64,7 @@ def scikit_learn(job: Job, run: int, total: int, setting: float | None) -> RunMe
             model.partial_fit(X[:, :-1], y - level, **known)
         if hasattr(model, "coef_"):
             coefs[period] = np.append(model.coef_, model.intercept_ + level)
-    return measure(rows, _finite(coefs), sizes.astype(np.float64), classification=job.classification)
+    return measure(rows, _finite(coefs), sizes.astype(np.float64))
 
 
 def river(job: Job, run: int, total: int, setting: tuple[float, float]) -> RunMetrics:
@@ -88,7 +88,7 @@ def river(job: Job, run: int, total: int, setting: tuple[float, float]) -> RunMe
             weights = _finite(np.array([*(model.weights.get(name, 0.0) for name in names), model.intercept + level]))
             came += 1
         coefs[period], samples[period] = weights, came
-    return measure(rows, coefs, samples, classification=job.classification)
+    return measure(rows, coefs, samples)
 
 
 def _river_model(job: Job, rate: float) -> Any:

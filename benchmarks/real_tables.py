@@ -104,7 +104,7 @@ def _best(job: Job, results: list[dict[str, tuple[RunMetrics, ...]]]) -> Iterato
         for setting, value in enumerate(PEERS[name].settings):
             runs = [run[name][setting] for run in results]
             note = "defaults" if value is None else ", ".join(f"{one:.3g}" for one in np.atleast_1d(value))
-            tried.append(stack_strategy(name, PEERS[name].title, note, runs, classification=job.classification))
+            tried.append(stack_strategy(name, PEERS[name].title, note, runs))
         keep = [one for one in tried if promise(one.excess_risk, job.epsilon).kept]
         yield (
             name,

@@ -53,7 +53,7 @@ def retrainopt(job: Job, rows: tuple[SplitRows, ...], price: float) -> RunMetric
         decision = controller.step().decision
         samples[period] = decision.n_samples or 0
         coefs[period] = controller.current_model
-    return measure(rows, coefs, samples, classification=job.classification)
+    return measure(rows, coefs, samples)
 
 
 def _timeline(rows: tuple[SplitRows, ...], most: int) -> Any:

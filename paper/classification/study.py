@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from scipy.stats import t as student
 
-from driftpace.backtest.metrics import auc
 from driftpace.constraints import Ball
 from driftpace.losses import SmoothedHinge
+from driftpace.metrics import auc
 from driftpace.records import Constants
 from driftpace.synthetic import DriftingClasses, TwoClasses, library
 from driftpace.tracker import Tracker
@@ -177,7 +177,7 @@ def _judged(run: Run, period: TwoClasses, n: int, models: FloatArray) -> tuple[F
     X, y = period.draw(run.setting.tested, rng=run.stream(_TEST + n))
     return (
         np.array([loss.value(model, X, y) for model in models]),
-        np.array([auc(X @ model, y) for model in models]),
+        np.array([auc(y, X @ model) for model in models]),
     )
 
 

@@ -237,7 +237,7 @@ def rows_of(job: Job, run: int, people: tuple[FloatArray, ...] | None = None) ->
 def _by_default(job: Job, rows: tuple[SplitRows, ...], run: int) -> Walk:
     followed = run_tracker(job.asked.tracker(job.loss, job.coefficients - 1, job.tracker_seed(run)), rows)
     return Walk(
-        bought=measure(rows, followed.coefs, followed.samples, classification=False),
+        bought=measure(rows, followed.coefs, followed.samples),
         kept=up_front(job, rows, int(followed.samples.sum())),
         rho=np.sqrt(2.0 * followed.drift),
         wanted=followed.samples_theory,
@@ -260,8 +260,8 @@ def _as_in_paper(job: Job, rows: tuple[SplitRows, ...], run: int, constants: Con
     once = np.zeros(len(rows))
     once[0] = size
     return Walk(
-        bought=measure(rows, np.array(coefs), np.array(samples), classification=False),
-        kept=measure(rows, np.tile(up_front.coef, (len(rows), 1)), once, classification=False),
+        bought=measure(rows, np.array(coefs), np.array(samples)),
+        kept=measure(rows, np.tile(up_front.coef, (len(rows), 1)), once),
         rho=np.array(rho),
         wanted=np.array(wanted),
     )

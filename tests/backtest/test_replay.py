@@ -196,8 +196,8 @@ def test_the_package_is_the_function() -> None:
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"tolerance": 0.1}, r"backtest\(epsilon=\.\.\.\) or .* only one; got both"),
-        ({"epsilon": None}, "only one; got neither"),
+        ({"tolerance": 0.1}, r"backtest\(epsilon=\.\.\.\) or .* only one of them; got epsilon and tolerance"),
+        ({"epsilon": None}, "only one of them; got none of them"),
         ({"epsilon": -1.0}, r"backtest\(epsilon=\.\.\.\) must be positive and finite; got -1.0"),
         ({"epsilon": None, "tolerance": 0.0}, r"backtest\(tolerance=\.\.\.\) must be positive"),
         ({"confidence": 1.0}, r"backtest\(confidence=\.\.\.\) must be strictly between 0 and 1; got 1.0"),

@@ -44,7 +44,7 @@ def test_the_first_row_by_hand(result: BacktestResult) -> None:
     assert row.risk_over_target == pytest.approx(ours.excess_risk.mean() / 0.05)
     assert row.test_loss == pytest.approx(ours.test_loss.mean())
     assert not row.kept  # a mean is no regression
-    assert row.auc is None
+    assert row.metrics["mae"] == pytest.approx(ours.metrics["mae"].mean())
 
 
 def test_the_text_has_a_line_for_each_strategy(result: BacktestResult) -> None:
@@ -61,16 +61,16 @@ def test_costs_are_left_out_where_labels_have_no_price(result: BacktestResult) -
     lines = render(replace(result, price=1.0, currency="")).splitlines()
     assert "cost" in render(result).splitlines()[0]
     assert "cost" not in lines[0]
-    assert lines[0].split() == ["labels", "a", "period", "risk/target", "target", "test", "loss"]
+    assert lines[0].split() == ["labels", "a", "period", "risk/target", "target", "test", "loss", "R^2", "MAE", "RMSE"]
     assert lines[1].split()[:3] == ["driftpace", "84", "14.0"]
-    assert len(lines[1].split()) == 6
+    assert len(lines[1].split()) == 9
 
 
 def test_classes_have_a_column_more(classes: BacktestResult) -> None:
     lines = render(classes).splitlines()
     assert lines[0].endswith("AUC")
     assert "72.00 EUR" in lines[1]
-    assert summary(classes)[0].auc == pytest.approx(0.5)  # the same score for everybody
+    assert summary(classes)[0].metrics["auc"] == pytest.approx(0.5)  # the same score for everybody
 
 
 def test_frames_have_a_row_for_each_strategy_run_and_period(result: BacktestResult) -> None:

@@ -158,7 +158,7 @@ def test_csv_has_a_row_for_each_way(asked: dict[str, Any], capsys: pytest.Captur
     ("arguments", "sentence"),
     [
         (["backtest", "psid7682"], "--epsilon"),
-        (["backtest", "psid7682", "--epsilon", "0.1", "--tolerance", "0.1"], "got both"),
+        (["backtest", "psid7682", "--epsilon", "0.1", "--tolerance", "0.1"], "got --epsilon and --tolerance"),
         (["backtest", "psid7682", "--epsilon", "-1"], "--epsilon must be positive"),
         (["backtest", "psid7682", "--epsilon", "0.1", "--test-fraction", "2"], "--test-fraction must be"),
         (["backtest", "psid7682", "--epsilon", "0.1", "--runs", "none"], "--runs"),
@@ -244,11 +244,14 @@ def test_invalid_penalties(text: str) -> None:
         parse_penalties(text)
 
 
-@pytest.mark.parametrize(("options", "got"), [((), "neither"), (("--epsilon", "0.1", "--tolerance", "0.1"), "both")])
+@pytest.mark.parametrize(
+    ("options", "got"),
+    [((), "none of them"), (("--epsilon", "0.1", "--tolerance", "0.1"), "--epsilon and --tolerance")],
+)
 def test_one_target(run: Run, options: tuple[str, ...], got: str) -> None:
     code, _, err = run("backtest", "gss_income", *options)
     assert code == 2
-    assert err == f"driftpace: --epsilon or --tolerance must be given, but not both; got {got}.\n"
+    assert err == f"driftpace: --epsilon, --tolerance or --metric must be given, and only one of them; got {got}.\n"
 
 
 def test_a_bundled_table_is_found_by_its_name_unless_a_file_is_meant(folder: Path) -> None:

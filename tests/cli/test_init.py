@@ -130,7 +130,7 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
             ("churn",),
             "--target must be given, or --template to write churn.toml and edit it, or --file; got none of them.",
         ),
-        (("churn", "--target", "y"), "--epsilon or --tolerance must be given, or --template"),
+        (("churn", "--target", "y"), "--epsilon, --tolerance or --metric must be given, or --template"),
         (
             ("a b", "--target", "y", "--epsilon", "1"),
             "NAME must be up to 100 letters, digits, dots, dashes and underscores",
@@ -139,7 +139,7 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
         (("churn", "--target", "y", "--epsilon", "-1"), "--epsilon must be positive and finite; got -1.0."),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--tolerance", "1"),
-            "--epsilon must be given, or tolerance in its place; got both.",
+            "--epsilon must be given, or tolerance or metric in its place, and only one of them; got epsilon and tolerance.",
         ),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--classes", "a"),

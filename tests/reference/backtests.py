@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from driftpace.backtest.result import BacktestResult, CheckVerdicts, Strategy, TrackerLedger
+from driftpace.backtest.tracker_run import METRIC
 from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
 
@@ -91,6 +92,7 @@ def made_up(
             drift_upper=drift * 1.7 + 0.002,
             status=status,
             **_audited(np.random.default_rng(1), shape),
+            **{name: np.full(shape, np.nan) for name in METRIC},
         ),
         assumptions=ASSUMPTIONS,
         notes=("12 rows with missing values were dropped.",),
@@ -154,4 +156,12 @@ def _strategy(
         samples[:, 0] = own.sum(axis=1) if name == "up_front" else own[:, 0]
     loss = 0.42 + 0.03 * np.sin(np.arange(own.shape[1]) / 4.0) + risk + rng.normal(0.0, 0.002, own.shape)
     auc = np.clip(0.85 - 2.0 * risk, 0.5, 1.0) if classification else None
-    return Strategy(name=name, title=title, note=note, samples=samples, excess_risk=risk, test_loss=loss, auc=auc)
+    return Strategy(
+        name=name,
+        title=title,
+        note=note,
+        samples=samples,
+        excess_risk=risk,
+        test_loss=loss,
+        metrics={} if auc is None else {"auc": auc},
+    )

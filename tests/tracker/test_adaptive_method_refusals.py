@@ -20,8 +20,10 @@ from tests.tracker.test_tracker import OwnLoss, fingerprint
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        pytest.param({"epsilon": None}, r"epsilon=...\) must be given, or tolerance .* got neither", id="neither"),
-        pytest.param({"tolerance": 0.05}, r"epsilon=...\) must be given, or tolerance .* got both", id="both"),
+        pytest.param({"epsilon": None}, r"epsilon=...\) must be given, or tolerance .* got none of them", id="neither"),
+        pytest.param(
+            {"tolerance": 0.05}, r"epsilon=...\) must be given, or tolerance .* got epsilon and tolerance", id="both"
+        ),
         pytest.param({"epsilon": None, "tolerance": 0.0}, r"tolerance=...\) must be positive", id="tolerance-zero"),
         pytest.param({"epsilon": None, "tolerance": "5 %"}, r"tolerance=...\) must be", id="tolerance-text"),
         pytest.param({"epsilon": 0.0}, r"epsilon=...\) must be positive", id="epsilon-zero"),

@@ -9,6 +9,17 @@ from driftpace.adaptive.delay import MOST_DELAY, RowsInUse, delay_price
 from driftpace.adaptive.growth import with_outputs
 from driftpace.adaptive.held_out import LEAST as LEAST_HELD_OUT
 from driftpace.adaptive.held_out import MOST_SHARE, RowCounts, check_audit, count_rows, held_out_rows
+from driftpace.adaptive.metric_target import (
+    MetricLook,
+    MetricMemory,
+    MetricTarget,
+    affordable,
+    allowed_error,
+    close_metric,
+    metric_check,
+    metric_report,
+    metric_target,
+)
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
 from driftpace.adaptive.period_audit import Decision, audit_period
 from driftpace.adaptive.rows import DesignRows, effective_rows, number_groups
@@ -45,6 +56,9 @@ __all__ = [
     "Decision",
     "DesignRows",
     "ErrorRecord",
+    "MetricLook",
+    "MetricMemory",
+    "MetricTarget",
     "PeriodJudgement",
     "PredictedBound",
     "RowCounts",
@@ -52,6 +66,8 @@ __all__ = [
     "RowsNeeded",
     "Supply",
     "advance",
+    "affordable",
+    "allowed_error",
     "audit_of",
     "audit_period",
     "audit_rows",
@@ -59,6 +75,7 @@ __all__ = [
     "certificate",
     "check_audit",
     "checks",
+    "close_metric",
     "count_rows",
     "counted",
     "delay_price",
@@ -76,6 +93,9 @@ __all__ = [
     "label_sums",
     "leverages",
     "measured_risk",
+    "metric_check",
+    "metric_report",
+    "metric_target",
     "next_batch",
     "number_groups",
     "outlook_from_here",

@@ -80,6 +80,7 @@ class NoiseMemory:
     """Sums that forget at ``rates``, and how probable each rate is.
 
     ``sums`` has a row for each rate and the fields of :class:`NoiseSums` as columns; ``shares`` are the probabilities.
+    Sums stand for ``most`` rows, or groups, at most.
 
     >>> seen = NoiseMemory.of(NoiseSums(rows=40.0, total=80.0, squares=480.0, losses=40.0), NOISE_RATES)
     >>> round(seen.estimate().mean, 6), round(seen.estimate().best_loss, 6)
@@ -89,6 +90,7 @@ class NoiseMemory:
     rates: tuple[float, ...]
     sums: FloatArray
     shares: FloatArray
+    most: float = NOISE_ROWS
 
     @classmethod
     def of(cls, sums: NoiseSums, rates: tuple[float, ...] = FIXED_RATE) -> "NoiseMemory":
@@ -122,7 +124,7 @@ class NoiseMemory:
         for sums, rate in zip(self._each(), self.rates, strict=True):
             units = sums.units
             left = 1.0 / (1.0 / units + rate / max(sums.spread, _LEAST_SPREAD)) if units > 0.0 else 0.0
-            kept.append(min(left, NOISE_ROWS) / units if units > 0.0 else 1.0)
+            kept.append(min(left, self.most) / units if units > 0.0 else 1.0)
         shares = (1.0 - _RETURN) * self.shares + _RETURN * _prior(self.rates)
         return replace(self, sums=self.sums * np.array(kept)[:, None], shares=shares)
 

@@ -42,6 +42,12 @@ class DesignRows:
         return len(self.y)
 
     @property
+    def linear_loss(self) -> LinearLoss:
+        """The loss, where rows have one score."""
+        assert isinstance(self.loss, LinearLoss)
+        return self.loss
+
+    @property
     def outputs(self) -> int:
         """The number of scores of a row."""
         return self.loss.outputs if isinstance(self.loss, VectorLoss) else 1

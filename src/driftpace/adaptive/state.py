@@ -32,6 +32,7 @@ from driftpace.adaptive.delay import (
 from driftpace.adaptive.dependence import no_products, with_products
 from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, first_metric, fit_period, metric, noise_of
 from driftpace.adaptive.memory import Memory, no_memory
+from driftpace.adaptive.metric_target import MetricLook, MetricMemory, MetricTarget, look_at_metric
 from driftpace.adaptive.noise import FIXED_RATE, NOISE_RATES, NoiseEstimate, NoiseMemory, NoiseSums
 from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.adaptive.season import SeasonState, after_period, first_season, with_season
@@ -81,7 +82,7 @@ class AdaptiveConfig:
     ``certificate_level`` is the confidence of certificates. ``orders`` is the most orders of a period, None for as many batches
     as are useful. ``season`` is the number of periods after which the drift may repeat itself. ``audit`` is the share of each
     order that is held out for the audit, None for none. ``delay`` is how many periods late labels may be, None where they are in
-    time.
+    time. ``metric`` is a target in a metric, in place of the other two.
     """
 
     epsilon: float | None = None
@@ -92,6 +93,7 @@ class AdaptiveConfig:
     season: int | None = None
     audit: float | None = None
     delay: int | None = None
+    metric: MetricTarget | None = None
 
     @property
     def noise_rates(self) -> tuple[float, ...]:
@@ -126,6 +128,7 @@ class AdaptiveState:
     ``audit`` is what was measured of past predictions and models, ``season`` what is remembered of earlier cycles, ``products``
     what :mod:`driftpace.adaptive.dependence` adds up, ``search`` what shows a season where none was given, ``closed`` the last
     orders where labels may be late. ``scale`` is that of residuals, learned from ``scale_rows`` rows where the loss needs it.
+    ``metric`` is what is remembered of the metric in which the target is given.
     """
 
     model: FloatArray
@@ -141,6 +144,7 @@ class AdaptiveState:
     closed: tuple[ClosedOrder, ...] = ()
     scale: float | None = None
     scale_rows: float = 0.0
+    metric: MetricMemory | None = None
 
     @property
     def size(self) -> int:
@@ -187,6 +191,7 @@ class PeriodJudgement:
     fit: AdaptiveFit | None
     banks: tuple[Bank, ...]
     views: tuple[Prediction, ...]
+    metric: MetricLook | None = None
 
     @property
     def mixtures(self) -> Sequence[Mixture]:
@@ -220,7 +225,21 @@ def centered_at(state: AdaptiveState, place: FloatArray) -> AdaptiveState:
 
 def judge(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows) -> PeriodJudgement:
     """Return what is known of the period at hand. Without a past there must be rows."""
-    return _judge_later(config, state, rows) if state.banks else _judge_first(config, state, rows)
+    judged = _judge_later(config, state, rows) if state.banks else _judge_first(config, state, rows)
+    if config.metric is None:
+        return judged
+    look = look_at_metric(
+        config.metric,
+        state.metric,
+        rows,
+        judged.fit,
+        white=judged.coordinates,
+        model=judged.model,
+        variances=judged.variances,
+        parts=state.parts,
+        noise=judged.noise,
+    )
+    return replace(judged, epsilon=look.epsilon, metric=look)
 
 
 def noise_floor_of(state: AdaptiveState) -> float:
@@ -424,7 +443,8 @@ def with_closed_order(
 def _epsilon(config: AdaptiveConfig, noise: NoiseEstimate) -> float:
     if config.epsilon is not None:
         return config.epsilon
-    assert config.tolerance is not None
+    if config.tolerance is None:  # of a target in a metric it is found afterwards
+        return math.nan
     best = max(noise.best_loss - LOSS_MARGIN * noise.best_loss_error, LEAST_LOSS * noise.best_loss)
     return config.tolerance * max(best, 1e-12)
 

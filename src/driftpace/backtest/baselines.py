@@ -68,18 +68,18 @@ def up_front(job: Job, rows: tuple[SplitRows, ...], total: int) -> RunMetrics:
     """Measure the paper's comparison: ``total`` rows at once in period 1, as far as its pool goes, and the model kept."""
     first = rows[0]
     size = min(total, first.pool)
-    return _measure_kept(job, rows, fit_fresh(first.population.loss, *first.bought(0, size), job.scale), size)
+    return _measure_kept(rows, fit_fresh(first.population.loss, *first.bought(0, size), job.scale), size)
 
 
-def first_model(job: Job, rows: tuple[SplitRows, ...], followed: TrackerRun) -> RunMetrics:
+def first_model(rows: tuple[SplitRows, ...], followed: TrackerRun) -> RunMetrics:
     """Measure the tracker's first model, never updated."""
-    return _measure_kept(job, rows, followed.coefs[0], float(followed.samples[0]))
+    return _measure_kept(rows, followed.coefs[0], float(followed.samples[0]))
 
 
-def _measure_kept(job: Job, rows: tuple[SplitRows, ...], model: FloatArray, size: float) -> RunMetrics:
+def _measure_kept(rows: tuple[SplitRows, ...], model: FloatArray, size: float) -> RunMetrics:
     samples = np.zeros(len(rows))
     samples[0] = size
-    return measure(rows, np.tile(model, (len(rows), 1)), samples, classification=job.classification)
+    return measure(rows, np.tile(model, (len(rows), 1)), samples)
 
 
 def even_sizes(total: int, pools: IntArray) -> IntArray:
@@ -99,7 +99,7 @@ def even(job: Job, rows: tuple[SplitRows, ...], total: int) -> tuple[RunMetrics,
     sizes = even_sizes(total, job.pools)
     models = follow_anchored(rows, sizes, STRENGTHS, job.scale, shrink_first=True)
     samples = sizes.astype(np.float64)
-    return tuple(measure(rows, coefs, samples, classification=job.classification) for coefs in models)
+    return tuple(measure(rows, coefs, samples) for coefs in models)
 
 
 def textbook_sizes(job: Job) -> IntArray:
@@ -119,7 +119,7 @@ def from_scratch(job: Job, rows: tuple[SplitRows, ...]) -> RunMetrics:
     coefs = [
         fit_fresh(now.population.loss, *now.bought(0, size), job.scale) for now, size in zip(rows, sizes, strict=True)
     ]
-    return measure(rows, np.array(coefs), sizes.astype(np.float64), classification=job.classification)
+    return measure(rows, np.array(coefs), sizes.astype(np.float64))
 
 
 _LEAST_CONDITION = 1e-6
@@ -158,7 +158,7 @@ def paper_rule(job: Job, rows: tuple[SplitRows, ...], run: int) -> RunMetrics:
     for now in rows:
         samples.append(tracker.step(RowSource(now, ones=True), pool=now.pool).samples)
         coefs.append(tracker.coef)
-    return measure(rows, np.array(coefs), np.array(samples, dtype=np.float64), classification=job.classification)
+    return measure(rows, np.array(coefs), np.array(samples, dtype=np.float64))
 
 
 def _square_gradient(now: Population) -> float:

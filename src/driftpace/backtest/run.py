@@ -61,12 +61,12 @@ def replay_run(job: Job, run: int) -> RunResult:
     rows = job.rows(run)
     tracker = job.asked.tracker(job.loss, job.coefficients - 1, job.tracker_seed(run))
     followed = run_tracker(tracker, rows, job.features)
-    measured = {"driftpace": measure(rows, followed.coefs, followed.samples, classification=job.classification)}
+    measured = {"driftpace": measure(rows, followed.coefs, followed.samples)}
     total = int(followed.samples.sum())
     tasks: dict[str, Callable[[], RunMetrics]] = {
         "up_front": lambda: up_front(job, rows, total),
         "from_scratch": lambda: from_scratch(job, rows),
-        "first_model": lambda: first_model(job, rows, followed),
+        "first_model": lambda: first_model(rows, followed),
         "paper": lambda: paper_rule(job, rows, run),
     }
     failures: dict[str, str] = {}
@@ -88,7 +88,7 @@ def replay_run(job: Job, run: int) -> RunResult:
 _SEVERITY = {Verdict.PASS: 0, Verdict.WARN: 1, Verdict.FAIL: 2}
 
 
-def stack_strategy(name: str, title: str, note: str, runs: list[RunMetrics], *, classification: bool) -> Strategy:
+def stack_strategy(name: str, title: str, note: str, runs: list[RunMetrics]) -> Strategy:
     """Return one strategy over all runs."""
     return Strategy(
         name=name,
@@ -97,8 +97,8 @@ def stack_strategy(name: str, title: str, note: str, runs: list[RunMetrics], *, 
         samples=np.array([run.samples for run in runs]),
         excess_risk=np.array([run.excess_risk for run in runs]),
         test_loss=np.array([run.test_loss for run in runs]),
-        auc=np.array([run.auc for run in runs]) if classification else None,
         held_out_risk=np.array([run.held_out_risk for run in runs]),
+        metrics={name: np.array([run.metrics[name] for run in runs]) for name in runs[0].metrics},
     )
 
 
@@ -203,7 +203,6 @@ def tracker_strategy(job: Job, results: list[RunResult]) -> Strategy:
         "driftpace",
         "A custom tracker." if custom else "Labels what the period needs to meet the target, and no more.",
         [run.measured["driftpace"] for run in results],
-        classification=job.classification,
     )
 
 
@@ -244,7 +243,7 @@ def _baseline(name: str, job: Job, results: list[RunResult]) -> Strategy:
             note += (
                 f" The first period has only {job.pools[0]} rows, fewer than that in {capped} of {len(results)} runs."
             )
-    return stack_strategy(name, BASELINES[name], note, runs, classification=job.classification)
+    return stack_strategy(name, BASELINES[name], note, runs)
 
 
 def _best_constant(job: Job, runs: int, crew: Workers, bar: Progress) -> Strategy:
@@ -257,9 +256,7 @@ def _best_constant(job: Job, runs: int, crew: Workers, bar: Progress) -> Strateg
 
     best = find_best_constant(risks, job.epsilon, int(job.pools.max()), job.asked.confidence)
     measured = list(crew.map(constant_run, [(run, best.size, best.strength) for run in range(runs)]))
-    return stack_strategy(
-        "best_constant", BASELINES["best_constant"], _constant_note(best), measured, classification=job.classification
-    )
+    return stack_strategy("best_constant", BASELINES["best_constant"], _constant_note(best), measured)
 
 
 def _constant_note(best: BestConstant) -> str:

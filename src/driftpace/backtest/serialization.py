@@ -51,6 +51,7 @@ def from_json(text: str) -> BacktestResult:
         )
         checks, movement = body["checks"], body["movement"]
         given["checks"] = checks and CheckVerdicts(names=tuple(checks["names"]), verdicts=_array(checks["verdicts"]))
+        given["metric"] = None if body["metric"] is None else tuple(body["metric"])
         given["movement"] = None if movement is None else _array(movement)
         given["assumptions"] = tuple(
             (Assumption(name=one["name"], verdict=Verdict(one["verdict"]), sentence=one["sentence"]), one["share"])
@@ -83,6 +84,8 @@ def _plain(value: Any) -> Any:
         return _plain(value.tolist())
     if isinstance(value, Strategy | SkippedBaseline | TrackerLedger | CandidateChoices | CheckVerdicts):
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(one) for one in value]
     if isinstance(value, float):
@@ -98,8 +101,8 @@ def _strategy(body: dict[str, Any]) -> Strategy:
         samples=_array(body["samples"]),
         excess_risk=_array(body["excess_risk"]),
         test_loss=_array(body["test_loss"]),
-        auc=None if body["auc"] is None else _array(body["auc"]),
         held_out_risk=None if body["held_out_risk"] is None else _array(body["held_out_risk"]),
+        metrics={name: _array(values) for name, values in body["metrics"].items()},
     )
 
 
@@ -142,8 +145,8 @@ def _frame_columns(result: BacktestResult) -> dict[str, Any]:
     for name in ("samples", "excess_risk", "held_out_risk", "test_loss"):
         values = [getattr(one, name) for one in result.strategies]
         columns[name] = np.concatenate([np.ravel(unknown if value is None else value) for value in values])
-    if result.classification:
-        columns["auc"] = np.concatenate([np.ravel(one.auc) for one in result.strategies])  # type: ignore[arg-type]
+    for name in result.strategies[0].metrics:
+        columns[name] = np.concatenate([np.ravel(one.metrics[name]) for one in result.strategies])
     nothing = np.full(cells * (strategies - 1), np.nan)
     for name in LEDGER_FIELDS:
         columns[name] = np.concatenate([getattr(result.ledger, name).ravel(), nothing])

@@ -9,7 +9,7 @@ from driftpace.backtest.breach import breach_lines
 from driftpace.backtest.judgement import (
     StrategyJudgement,
     find_strategy,
-    judge_strategy,
+    judge,
     kept_after_learning,
     shows_money,
     total_labels,
@@ -18,6 +18,7 @@ from driftpace.backtest.promise import promise, promise_kept
 from driftpace.backtest.result import BacktestResult, CandidateChoices, Strategy
 from driftpace.backtest.yardstick import JUDGED_AFTER
 from driftpace.formatting import NOT_MEASURED, count, loss, money, number, plural, ratio, share
+from driftpace.metrics import get_metric
 from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
 
@@ -26,7 +27,7 @@ _HEADS = ("", "labels", "a period", "cost", "risk/target", "target", "test loss"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SummaryRow:
-    """One strategy in numbers, averaged over runs; ``auc`` is None for regression.
+    """One strategy in numbers, averaged over runs; ``metrics`` are those on test rows.
 
     ``labels`` are bought in all periods together, ``cost`` is their price, ``risk_over_target`` the mean excess risk over
     the mean target, ``periods_above`` how many periods were above the target for sure.
@@ -41,7 +42,7 @@ class SummaryRow:
     periods_above: int
     kept: bool
     test_loss: float
-    auc: float | None
+    metrics: dict[str, float]
 
 
 def summary(result: BacktestResult) -> tuple[SummaryRow, ...]:
@@ -59,14 +60,15 @@ def render(result: BacktestResult) -> str:
     table = render_table(result) + (f"\nOrders of driftpace: {orders}." if orders else "")
     if not missed:
         return table
-    judgement = judge_strategy(result.strategies[0], result.epsilon, result.confidence)
+    judgement = judge(result, result.strategies[0])
     lines = [("Result", f"{MISSED}: {judgement_text(judgement)}"), *missed]
     return "\n".join(f"{label:<10} {text}" for label, text in lines) + f"\n\n{table}"
 
 
 def render_table(result: BacktestResult) -> str:
     """Return the table of strategies, and the baselines that could not run."""
-    lines = [list(_HEADS) + (["AUC"] if result.classification else [])]
+    shown = shown_metrics(result)
+    lines = [[*_HEADS, *(get_metric(name).title for name in shown)]]
     for row, strategy in zip(summary(result), result.strategies, strict=True):
         line = [
             row.title,
@@ -77,7 +79,7 @@ def render_table(result: BacktestResult) -> str:
             outcome(result, strategy),
             loss(row.test_loss),
         ]
-        lines.append(line + ([f"{row.auc:.3f}"] if row.auc is not None else []))
+        lines.append(line + [_metric_text(name, row.metrics[name]) for name in shown])
     if not shows_money(result):
         for line in lines:
             del line[_HEADS.index("cost")]
@@ -92,6 +94,20 @@ def render_table(result: BacktestResult) -> str:
     return table + "".join(f"\n{one.title}: not run. {one.reason}" for one in result.skipped)
 
 
+_SHOWN = ("accuracy", "macro_f1", "auc", "r2", "mae", "rmse")
+
+
+def shown_metrics(result: BacktestResult) -> tuple[str, ...]:
+    """Return the metrics that tables show: those of all strategies."""
+    return tuple(name for name in _SHOWN if all(name in one.metrics for one in result.strategies))
+
+
+def _metric_text(name: str, value: float) -> str:
+    if math.isnan(value):
+        return NOT_MEASURED
+    return f"{value:.3f}" if get_metric(name).most == 1.0 else loss(value)
+
+
 def _summary_row(result: BacktestResult, strategy: Strategy) -> SummaryRow:
     judged = promise(strategy.excess_risk, np.array(result.epsilon))
     labels = float(strategy.samples.sum(axis=1).mean())
@@ -103,9 +119,11 @@ def _summary_row(result: BacktestResult, strategy: Strategy) -> SummaryRow:
         cost=labels * result.price,
         risk_over_target=judged.mean / float(np.mean(result.epsilon)),
         periods_above=judged.periods_above,
-        kept=promise_kept(strategy.excess_risk, np.array(result.epsilon), result.confidence),
+        kept=judge(result, strategy).kept
+        if result.metric is not None
+        else promise_kept(strategy.excess_risk, np.array(result.epsilon), result.confidence),
         test_loss=float(strategy.test_loss.mean()),
-        auc=None if strategy.auc is None else _mean_known(strategy.auc),
+        metrics={name: _mean_known(values) for name, values in strategy.metrics.items()},
     )
 
 
@@ -173,7 +191,10 @@ def target_text(result: BacktestResult) -> str:
     finite = [value for value in result.epsilon if math.isfinite(value)]
     best = [value for value in result.best_loss if math.isfinite(value)]
     least = math.fsum(best) / len(best) if best else math.nan
-    if result.tolerance is not None:
+    if result.metric is not None:
+        spec, value = get_metric(result.metric[0]), result.metric[1]
+        goal = f"{spec.title} at {'least' if spec.higher else 'most'} {value:g}"
+    elif result.tolerance is not None:
         about = f" ({loss(least)} on average)" if best else ""
         goal = f"within {share(result.tolerance)} of the best achievable loss{about}"
     elif not finite:
@@ -199,6 +220,12 @@ def judgement_text(judgement: StrategyJudgement) -> str:
 
 def _mean_text(judgement: StrategyJudgement) -> str:
     """Return what was met or missed: the mean, or the target in single periods, which one run cannot show."""
+    if judgement.metric is not None:
+        worse = f"; {count(judgement.above)} of {plural(judgement.periods, 'period')} clearly worse"
+        return (
+            f"{get_metric(judgement.metric).title} {number(judgement.measured)} on the test rows (target {judgement.asked:g})"
+            + (worse if judgement.runs > 1 else ", in one run")
+        )
     above = f"{count(judgement.above)} of {plural(judgement.periods, 'period')} clearly above"
     numbers = f"{number(judgement.measured)} measured on average (target {number(judgement.asked)})"
     if judgement.measured > judgement.asked:
@@ -241,7 +268,7 @@ def compare_labels(own: float, other: float) -> str:
 
 def outcome(result: BacktestResult, strategy: Strategy) -> str:
     """Return "met", "missed", or for the yardstick "after period 3"."""
-    if judge_strategy(strategy, result.epsilon, result.confidence).kept:
+    if judge(result, strategy).kept:
         return MET
     return f"after period {JUDGED_AFTER}" if kept_after_learning(result, strategy) else MISSED
 
@@ -279,7 +306,7 @@ def alternatives(result: BacktestResult) -> list[str]:
 def headline(result: BacktestResult) -> str:
     """Return the result in short: whether the target was met, how many labels, and what other strategies would have taken."""
     own = result.strategies[0]
-    judgement = judge_strategy(own, result.epsilon, result.confidence)
+    judgement = judge(result, own)
     target = target_text(result)
     bought = (
         f"driftpace asked for {labels_text(result, total_labels(own))} over {plural(len(result.periods), 'period')}"

@@ -25,6 +25,16 @@ AUDITED = {
 """Arrays of what the audit measured, with the field of :class:`~driftpace.records.Audit` that each holds."""
 
 
+METRIC = {
+    "metric": "measured",
+    "metric_error": "error",
+    "metric_mean": "mean",
+    "metric_best": "best",
+    "out_of_reach": "out_of_reach",
+}
+"""Arrays of what is known of the metric of the target, with the field of :class:`~driftpace.records.MetricReport`."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TrackerRun:
     """A run of a tracker; arrays over periods, ``coefs`` (periods, coefficients), the intercept last."""
@@ -43,6 +53,11 @@ class TrackerRun:
     measured_mean: FloatArray
     measured_mean_error: FloatArray
     aim: FloatArray
+    metric: FloatArray
+    metric_error: FloatArray
+    metric_mean: FloatArray
+    metric_best: FloatArray
+    out_of_reach: FloatArray
     assumptions: tuple[tuple[Assumption, ...], ...]
     candidates: tuple[str, ...]
     chosen: FloatArray
@@ -97,6 +112,7 @@ def run_tracker(tracker: Tracker, rows: tuple[SplitRows, ...], names: tuple[str,
         drift_upper=0.5 * np.square(_numbers(reports, "rho_upper")),
         status=np.array([STATUS.get(report.status or "", math.nan) for report in reports]),
         **{name: _audited(reports, field) for name, field in AUDITED.items()},
+        **{name: _of_metric(reports, field) for name, field in METRIC.items()},
         assumptions=tuple(report.assumptions for report in reports),
         candidates=next((report.selected.candidates for report in reports if report.selected is not None), ()),
         chosen=np.array([math.nan if report.selected is None else report.selected.index for report in reports]),
@@ -106,6 +122,12 @@ def run_tracker(tracker: Tracker, rows: tuple[SplitRows, ...], names: tuple[str,
 def _audited(reports: list[StepReport], name: str) -> FloatArray:
     """Return one field of the audits as floats, NaN where nothing was measured."""
     values = [None if report.audit is None else getattr(report.audit, name) for report in reports]
+    return np.array([math.nan if value is None else float(value) for value in values])
+
+
+def _of_metric(reports: list[StepReport], name: str) -> FloatArray:
+    """Return one field of what is known of the metric as floats, NaN where the target is given otherwise."""
+    values = [None if report.metric is None else getattr(report.metric, name) for report in reports]
     return np.array([math.nan if value is None else float(value) for value in values])
 
 

@@ -52,7 +52,7 @@ def constant_run(job: Job, item: tuple[int, int, float]) -> RunMetrics:
     run, size, strength = item
     rows, sizes = job.rows(run), constant_sizes(job, size)
     coefs = follow_anchored(rows, sizes, np.array([strength]), job.scale)[0]
-    return measure(rows, coefs, sizes.astype(np.float64), classification=job.classification)
+    return measure(rows, coefs, sizes.astype(np.float64))
 
 
 def find_best_constant(

@@ -45,6 +45,10 @@ class Definition:
         Largest accepted excess loss over the best model.
     tolerance : float, optional
         Instead of ``epsilon``: relative to the best loss, 0.05 for 5 %.
+    metric : str, optional
+        Instead of both: a target in "accuracy", "auc", "log_loss", "r2", "mae" or "rmse", as the loss allows.
+    at_least, at_most : float, optional
+        The target in the metric.
     confidence : float, optional
         Meet the target in each period with this probability instead of on average.
     certificate_level : float, default 0.95
@@ -125,6 +129,9 @@ class Definition:
     dayfirst: bool | None = None
     epsilon: float | None = None
     tolerance: float | None = None
+    metric: str | None = None
+    at_least: float | None = None
+    at_most: float | None = None
     confidence: float | None = None
     certificate_level: float = 0.95
     orders: int | None = None
@@ -304,6 +311,9 @@ class Definition:
                 self.make_loss(),
                 epsilon=self.epsilon,
                 tolerance=self.tolerance,
+                metric=self.metric,
+                at_least=self.at_least,
+                at_most=self.at_most,
                 confidence=self.confidence,
                 certificate_level=self.certificate_level,
                 orders=self.orders,

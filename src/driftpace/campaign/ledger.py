@@ -74,6 +74,22 @@ def _served(name: str) -> Callable[[LedgerRow], Any]:
     return lambda row: None if row.served is None else getattr(row.served, name)
 
 
+_SERVED_METRICS = {
+    "macro_f1": "macro F1",
+    "log_loss": "log loss",
+    "auc": "AUC",
+    "deviance_explained": "deviance explained",
+    "r2": "R^2",
+    "mae": "MAE",
+    "rmse": "RMSE",
+}
+"""Metrics of the previous model in files, with their titles."""
+
+
+def _served_metric(name: str) -> Callable[[LedgerRow], Any]:
+    return lambda row: None if row.served is None else row.served.metrics.get(name)
+
+
 def _overridden(name: str) -> Callable[[LedgerRow], Any]:
     return lambda row: None if row.overridden is None else getattr(row.overridden, name)
 
@@ -84,6 +100,14 @@ def _assumptions(row: LedgerRow) -> str:
 
 def _audit(name: str) -> Callable[[LedgerRow], Any]:
     return lambda row: None if row.report.audit is None else getattr(row.report.audit, name)
+
+
+def _metric(name: str) -> Callable[[LedgerRow], Any]:
+    return lambda row: None if row.report.metric is None else getattr(row.report.metric, name)
+
+
+def _metric_text(value: str, error: str) -> Callable[[LedgerRow], str]:
+    return lambda row: _with_error(_metric(value)(row), _metric(error)(row))
 
 
 def _with_error(value: float | None, error: float | None) -> str:
@@ -251,6 +275,48 @@ LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
         optional=True,
     ),
     LedgerColumn(
+        key="metric",
+        heading="metric",
+        description="The metric in which the target is given, and the target.",
+        value=_metric("goal"),
+        kind="text",
+        shown=True,
+        optional=True,
+    ),
+    LedgerColumn(
+        key="metric_measured",
+        heading="measured metric",
+        description="The metric on rows of the period that the model had not seen, ± its standard error.",
+        value=_metric("measured"),
+        shown=True,
+        optional=True,
+        text=_metric_text("measured", "error"),
+    ),
+    LedgerColumn(
+        key="metric_error",
+        heading="standard error of the measured metric",
+        description="Standard error of the measured metric.",
+        value=_metric("error"),
+        optional=True,
+    ),
+    LedgerColumn(
+        key="metric_mean",
+        heading="mean metric",
+        description="Mean of the measured metric over the last periods, at most twenty, ± its standard error.",
+        value=_metric("mean"),
+        shown=True,
+        optional=True,
+        text=_metric_text("mean", "mean_error"),
+    ),
+    LedgerColumn(
+        key="metric_best",
+        heading="best metric",
+        description="The metric that the best model of its kind is estimated to have, ± its standard error.",
+        value=_metric("best"),
+        optional=True,
+        text=_metric_text("best", "best_error"),
+    ),
+    LedgerColumn(
         key="served_rows",
         heading="evaluation rows",
         description="New rows that the previous model was evaluated on.",
@@ -279,6 +345,16 @@ LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
         kind="share",
         shown=True,
         optional=True,
+    ),
+    *(
+        LedgerColumn(
+            key=f"served_{name}",
+            heading=f"prior {title}",
+            description=f"The {title} of the previous model on the new rows, before training on them.",
+            value=_served_metric(name),
+            optional=True,
+        )
+        for name, title in _SERVED_METRICS.items()
     ),
     LedgerColumn(
         key="outcome",

@@ -26,7 +26,8 @@ from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import Labels, amended, budgeted, labels_in, unpack_ids
 from driftpace.errors import ParameterError, ProtocolError
 from driftpace.formatting import plural
-from driftpace.losses import classifies
+from driftpace.losses import LinearLoss, classifies
+from driftpace.metrics import evaluate as measure_metrics
 from driftpace.records import Money, StepReport
 from driftpace.storage.base import Store
 from driftpace.storage.codec import decode, encode
@@ -175,7 +176,10 @@ def evaluate(state: CampaignState) -> Served | None:
     accuracy = None
     if classifies(method.spec.loss):
         accuracy = float(np.average(0.5 + 0.5 * loss.predict(tracker.coef, X) * y, weights=weights))
-    return Served(rows=len(y), loss=mean, error=error, accuracy=accuracy)
+    with np.errstate(all="ignore"):
+        found = measure_metrics(loss, y, X @ tracker.coef, weights) if isinstance(loss, LinearLoss) else {}
+    metrics = {name: value for name, value in found.items() if math.isfinite(value) and name != "accuracy"}
+    return Served(rows=len(y), loss=mean, error=error, accuracy=accuracy, metrics=metrics)
 
 
 def served_to_plain(served: Served | None) -> dict[str, Any] | None:

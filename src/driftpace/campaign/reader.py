@@ -179,7 +179,7 @@ class CampaignReader:
         """
         self._require_model("predict")
         try:
-            return self._tracker().predict(X)
+            return np.asarray(self._tracker().predict(X))
         except DataError as error:
             raise error.renamed(owner="Campaign.predict") from None
 

@@ -373,12 +373,15 @@ class Served:
         Mean loss without penalty, and its standard error.
     accuracy : float, optional
         Share of correct classes; None for regression.
+    metrics : mapping of str to float
+        Other metrics of :mod:`driftpace.metrics` that the rows show, by name.
     """
 
     rows: int
     loss: float
     error: float
     accuracy: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

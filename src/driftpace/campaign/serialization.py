@@ -17,7 +17,7 @@ from driftpace.campaign.records import (
     Status,
     Undone,
 )
-from driftpace.records import AnnotatorReport, Assumption, Audit, Money, Plan, Request, StepReport
+from driftpace.records import AnnotatorReport, Assumption, Audit, MetricReport, Money, Plan, Request, StepReport
 from driftpace.storage.base import Entry, Head
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 
@@ -162,6 +162,7 @@ def report_json(report: StepReport) -> dict[str, Any]:
         "status": report.status,
         "assumptions": assumptions_json(report.assumptions),
         "audit": audit_json(report.audit),
+        "metric": metric_json(report.metric),
         "cost": money_json(report.cost),
         "selected": None
         if chosen is None
@@ -198,6 +199,7 @@ def served_json(served: Served | None) -> dict[str, Any] | None:
         "loss": number(served.loss),
         "error": number(served.error),
         "accuracy": number(served.accuracy),
+        "metrics": dict(served.metrics),
     }
 
 
@@ -331,6 +333,30 @@ def assumptions_json(assumptions: tuple[Assumption, ...]) -> list[dict[str, Any]
         {"name": check.name, "verdict": check.verdict.value, "sentence": check.sentence, "judged": check.judged}
         for check in assumptions
     ]
+
+
+def metric_json(metric: MetricReport | None) -> dict[str, Any] | None:
+    """Return what is known of a metric in which the target is given; None where it is given otherwise."""
+    if metric is None:
+        return None
+    interval = metric.interval
+    return {
+        "name": metric.name,
+        "target": metric.target,
+        "higher": metric.higher,
+        "expected": number(metric.expected),
+        "measured": number(metric.measured),
+        "error": number(metric.error),
+        "mean": number(metric.mean),
+        "mean_error": number(metric.mean_error),
+        "interval": None if interval is None else [number(end) for end in interval],
+        "periods": metric.periods,
+        "best": number(metric.best),
+        "best_error": number(metric.best_error),
+        "out_of_reach": metric.out_of_reach,
+        "held_out": metric.held_out,
+        "sentence": metric.sentence,
+    }
 
 
 def audit_json(audit: Audit | None) -> dict[str, Any] | None:

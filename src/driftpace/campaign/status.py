@@ -53,6 +53,8 @@ def target(campaign: "CampaignState") -> str:
     phrase = f"excess loss at most {method.epsilon:.3g}" if method.epsilon is not None else ""
     if method.tolerance is not None:
         phrase = f"loss within {100.0 * method.tolerance:.3g} % of the best"
+    if method.metric is not None:
+        phrase = method.metric.goal
     return (
         f"{phrase}, on average" if method.confidence is None else f"{phrase}, with probability {method.confidence:.3g}"
     )

@@ -47,6 +47,10 @@ missing = {missing}
 {epsilon}
 # ... or as a share of the best achievable loss: 0.05 is 5 %.
 {tolerance}
+# ... or a value of a metric: accuracy, auc, r2 (at_least), log_loss, mae, rmse (at_most).
+{metric}
+{at_least}
+{at_most}
 # The target applies on average over periods; with a confidence, in this share of periods.
 {confidence}
 # Confidence level of the certificates, rows available in a period, and maximum number of rows in an order.
@@ -88,6 +92,9 @@ _EXAMPLES: Mapping[str, Any] = {
     "l2": 0.001,
     "epsilon": 0.02,
     "tolerance": 0.05,
+    "metric": "accuracy",
+    "at_least": 0.9,
+    "at_most": 1.5,
     "confidence": 0.9,
     "certificate_level": 0.95,
     "pool": 5000,

@@ -105,6 +105,8 @@ def report_lines(report: "StepReport", key: str | None) -> list[Line]:
         rows = "the rows of this period" if report.samples else "the rows of earlier periods"
         lines.append(("Certified", f"excess loss at most {known_number(report.certificate)}, measured on {rows}"))
     lines += measured_lines(report.assumptions, report.audit)
+    if report.metric is not None:
+        lines.append(("Metric", capitalized(report.metric.sentence)))
     if report.status is not None and report.samples:
         lines.append(("Drift", f"{report.status}{_drift_cost(report)}"))
     if report.selected is not None:

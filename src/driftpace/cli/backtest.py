@@ -82,6 +82,21 @@ def backtest(
     tolerance: Annotated[
         float | None, typer.Option(help="Instead of --epsilon: the excess as a share of the best achievable loss.")
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead: a target in accuracy, auc, log_loss, r2, mae or rmse, with --at-least or --at-most.",
+            show_default=False,
+        ),
+    ] = None,
+    at_least: Annotated[
+        float | None,
+        typer.Option(help="The target in accuracy, auc or r2, such as 0.9.", show_default=False),
+    ] = None,
+    at_most: Annotated[
+        float | None,
+        typer.Option(help="The target in log_loss, mae or rmse.", show_default=False),
+    ] = None,
     confidence: Annotated[
         float | None, typer.Option(help="Meet the target in this share of periods, instead of on average.")
     ] = None,
@@ -152,7 +167,7 @@ def backtest(
     stopwatch = Stopwatch()
     if loss is not None:
         parse_loss(loss, "backtest")
-    _require_target(epsilon, tolerance)
+    _require_target(epsilon, tolerance, metric)
     require_directory(out)
     if report:
         require_plotly("The report", "give --no-report")
@@ -192,6 +207,9 @@ def backtest(
         l2=penalties if len(penalties) > 1 else None,
         epsilon=epsilon,
         tolerance=tolerance,
+        metric=metric,
+        at_least=at_least,
+        at_most=at_most,
         confidence=confidence,
         orders=orders,
         season=parse_season(season),
@@ -256,10 +274,12 @@ def choose_loss(name: str | None, l2: float | None, panel: "Panel") -> "Loss | N
     return get_loss(name or loss_names("classification" if panel.two_classes else "regression")[0], l2=l2)
 
 
-def _require_target(epsilon: float | None, tolerance: float | None) -> None:
-    if (epsilon is None) == (tolerance is None):
-        got = "neither" if epsilon is None else "both"
-        raise ParameterError(f"--epsilon or --tolerance must be given, but not both; got {got}.")
+def _require_target(epsilon: float | None, tolerance: float | None, metric: str | None) -> None:
+    kinds = {"--epsilon": epsilon, "--tolerance": tolerance, "--metric": metric}
+    given = [option for option, value in kinds.items() if value is not None]
+    if len(given) != 1:
+        got = " and ".join(given) or "none of them"
+        raise ParameterError(f"--epsilon, --tolerance or --metric must be given, and only one of them; got {got}.")
 
 
 def _print(result: "BacktestResult", written: Mapping[str, Path], form: ListForm, stopwatch: "Stopwatch") -> None:

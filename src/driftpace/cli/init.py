@@ -181,6 +181,24 @@ def init(
             rich_help_panel=_TARGET,
         ),
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead: a target in accuracy, auc, log_loss, r2, mae or rmse, with --at-least or --at-most.",
+            show_default=False,
+            rich_help_panel=_TARGET,
+        ),
+    ] = None,
+    at_least: Annotated[
+        float | None,
+        typer.Option(
+            help="The target in accuracy, auc or r2, such as 0.9.", show_default=False, rich_help_panel=_TARGET
+        ),
+    ] = None,
+    at_most: Annotated[
+        float | None,
+        typer.Option(help="The target in log_loss, mae or rmse.", show_default=False, rich_help_panel=_TARGET),
+    ] = None,
     orders: Annotated[
         int | None,
         typer.Option(
@@ -307,6 +325,9 @@ def init(
         "l2": l2,
         "epsilon": epsilon,
         "tolerance": tolerance,
+        "metric": metric,
+        "at_least": at_least,
+        "at_most": at_most,
         "orders": orders,
         "season": parse_season(season),
         "audit": audit,
@@ -474,6 +495,9 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
         "l2",
         "epsilon",
         "tolerance",
+        "metric",
+        "at_least",
+        "at_most",
         "orders",
         "season",
         "audit",
@@ -532,7 +556,7 @@ def _check_options(
 
 
 def _missing_options(given: dict[str, Any]) -> list[str]:
-    required = {"--target": ("target",), "--epsilon or --tolerance": ("epsilon", "tolerance")}
+    required = {"--target": ("target",), "--epsilon, --tolerance or --metric": ("epsilon", "tolerance", "metric")}
     return [option for option, settings in required.items() if not any(setting in given for setting in settings)]
 
 

@@ -33,7 +33,7 @@ def prompt_for(name: str | None, given: dict[str, Any]) -> tuple[str, dict[str, 
         answer = _optional("Columns to predict from (a,b,...; empty: all but dates, free text and ids)")
         if split_names(answer):
             given["features"] = answer
-    if "epsilon" not in given and "tolerance" not in given:
+    if not {"epsilon", "tolerance", "metric"} & set(given):
         typer.echo("How much worse than the best possible model may the model be?")
         answer = typer.prompt("As a share of the best loss (5%) or in units of the loss (0.02)", default="5%")
         given |= parse_target(str(answer))

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from driftpace.records.annotators import AnnotatorBias, AnnotatorReport, AnnotatorSums, LabelSums
     from driftpace.records.constants import Constants, DriftEstimate, Estimate
     from driftpace.records.delay import DelayPrice
+    from driftpace.records.metric import MetricReport
     from driftpace.records.money import Money
     from driftpace.records.reports import Audit, Fit, PeriodData, Selected, StepReport
     from driftpace.records.requests import Assumption, Outcome, Plan, Request, Sizing, Verdict
@@ -24,6 +25,7 @@ __all__ = [
     "Estimate",
     "Fit",
     "LabelSums",
+    "MetricReport",
     "Money",
     "Outcome",
     "PeriodData",
@@ -50,6 +52,7 @@ if not TYPE_CHECKING:  # a type checker knows the names above and must reject an
             "Estimate": "constants",
             "Fit": "reports",
             "LabelSums": "annotators",
+            "MetricReport": "metric",
             "Money": "money",
             "Outcome": "requests",
             "PeriodData": "reports",

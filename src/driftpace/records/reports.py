@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from driftpace.records.annotators import LabelSums
+from driftpace.records.metric import MetricReport
 from driftpace.records.money import Money
 from driftpace.records.requests import Assumption, Outcome
 
@@ -201,6 +202,8 @@ class StepReport:
         What the prediction relies on.
     audit : Audit, optional
         The excess risk measured from labels; None before any period was measured, and for methods made of parts.
+    metric : MetricReport, optional
+        Where the target is given in a metric, its value measured from labels beside the target.
     cost : Money, optional
         With a budget, the cost of the delivered rows as one order.
     selected : Selected, optional
@@ -227,6 +230,7 @@ class StepReport:
     status: str | None = None
     assumptions: tuple[Assumption, ...] = ()
     audit: Audit | None = None
+    metric: MetricReport | None = None
     cost: Money | None = None
     selected: Selected | None = None
     effective_samples: float | None = None

@@ -31,6 +31,8 @@ class Outcome(Enum):
     SETTLING = "settling"
     UNSUPPORTED = "unsupported"
     LATE = "late"
+    UNREACHABLE = "unreachable"
+    UNDECIDED = "undecided"
     NONFINITE = "nonfinite"
     STALLED = "stalled"
 
@@ -57,6 +59,8 @@ _SENTENCES = {
     Outcome.SETTLING: "still warming up, or the drift is larger than assumed: the bound is above the target",
     Outcome.UNSUPPORTED: "the rows delivered show a larger excess loss than the order was sized for",
     Outcome.LATE: "labels arrive too late for the target: the drift until then costs more than the target allows",
+    Outcome.UNREACHABLE: "the target is out of reach: even the best model of this kind misses it",
+    Outcome.UNDECIDED: "the labels so far do not show whether the best model of this kind reaches the target",
     Outcome.NONFINITE: "numerical overflow; rescale the columns",
     Outcome.STALLED: "the solver stopped before reaching its tolerance",
 }

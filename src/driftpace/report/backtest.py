@@ -7,7 +7,7 @@ from importlib.metadata import version
 import numpy as np
 
 from driftpace.backtest.breach import audit_text, breach_lines, measured_mean
-from driftpace.backtest.judgement import find_strategy, judge_strategy, nan_mean, shows_money, total_labels
+from driftpace.backtest.judgement import find_strategy, judge, nan_mean, shows_money, total_labels
 from driftpace.backtest.result import BacktestResult, Strategy
 from driftpace.backtest.text import (
     MET,
@@ -22,9 +22,11 @@ from driftpace.backtest.text import (
     orders_text,
     outcome,
     outcome_text,
+    shown_metrics,
     target_text,
 )
 from driftpace.formatting import count, loss, money, number, plural, ratio, span
+from driftpace.metrics import get_metric
 from driftpace.report import backtest_figures
 from driftpace.report.page import (
     Card,
@@ -147,7 +149,7 @@ def _breach(result: BacktestResult) -> str:
 
 def _cards(result: BacktestResult) -> str:
     own = result.strategies[0]
-    total, judgement = total_labels(own), judge_strategy(own, result.epsilon, result.confidence)
+    total, judgement = total_labels(own), judge(result, own)
     cards = [
         Card(
             title="Target",
@@ -187,9 +189,9 @@ def _audit_card(result: BacktestResult) -> list[Card]:
 
 def _strategies(result: BacktestResult) -> str:
     """Return all strategies as a table that becomes a list of boxes on a narrow screen."""
-    paid, classes = shows_money(result), any(each.auc is not None for each in result.strategies)
+    paid, metrics = shows_money(result), [get_metric(name).title for name in shown_metrics(result)]
     columns = ["Labels", *(["Money"] if paid else []), "Target", "Excess risk", "Risk / target", "Test loss"]
-    columns += ["AUC"] if classes else []
+    columns += metrics
     widest = max((total_labels(each) for each in result.strategies if math.isfinite(total_labels(each))), default=0.0)
     head = "".join(f'<th scope="col" role="columnheader">{name}</th>' for name in ("Strategy", *columns))
     body = "".join(_row(result, each, columns, widest) for each in result.strategies)
@@ -279,8 +281,7 @@ def _row(result: BacktestResult, strategy: Strategy, columns: list[str], widest:
     cells.append(f'<span class="badge {tone}">{sign} {found}</span>')
     risk = nan_mean(strategy.excess_risk)
     cells += [number(risk), ratio(risk / nan_mean(np.array(result.epsilon))), loss(nan_mean(strategy.test_loss))]
-    if "AUC" in columns:
-        cells.append("–" if strategy.auc is None else number(nan_mean(strategy.auc)))
+    cells += [number(nan_mean(strategy.metrics[name])) for name in shown_metrics(result)]
     body = "".join(
         f'<td role="cell" data-label="{name}">{cell}</td>' for name, cell in zip(columns, cells, strict=True)
     )

@@ -1,5 +1,6 @@
 """The report of a campaign as one HTML page."""
 
+import math
 from html import escape
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from driftpace.campaign.log_text import describe_entry
 from driftpace.campaign.text import capitalized, measured_check, order_lines, order_sentence, period_name
 from driftpace.formatting import known_number, plural
-from driftpace.records import AnnotatorReport, Assumption, Audit, Money, Verdict
+from driftpace.records import AnnotatorReport, Assumption, Audit, MetricReport, Money, Verdict
 from driftpace.report import campaign_figures
 from driftpace.report.page import (
     Card,
@@ -101,11 +102,25 @@ def _cards(status: "Status", ledger: tuple["LedgerRow", ...]) -> str:
                 tone="good" if met else "bad",
             )
         )
+        if last.metric is not None and last.metric.mean is not None:
+            cards.append(_metric_card(last.metric))
         if last.audit is not None:
             cards.append(_measured_card(status, last.audit))
     if status.spent is not None and status.money_left is not None:
         cards.append(Card(title="Money left", value=str(status.money_left), note=f"{status.spent} spent"))
     return cards_html(cards)
+
+
+def _metric_card(metric: MetricReport) -> Card:
+    """Return the metric in which the target is given, as measured."""
+    low, high = metric.interval or (math.nan, math.nan)
+    missed = metric.out_of_reach or (high < metric.target if metric.higher else low > metric.target)
+    return Card(
+        title=f"Measured {metric.title}",
+        value=f"{metric.mean:.3g} ± {metric.mean_error:.2g}",
+        note=metric.sentence,
+        tone="bad" if missed else "good",
+    )
 
 
 def _measured_card(status: "Status", audit: Audit) -> Card:

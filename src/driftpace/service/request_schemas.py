@@ -144,6 +144,9 @@ class DefinitionRequest(RequestModel):
     dayfirst: bool | None = None
     epsilon: Annotated[float, Field(gt=0, le=1e12)] | None = None
     tolerance: Annotated[float, Field(gt=0, le=1e6)] | None = None
+    metric: Literal["accuracy", "auc", "log_loss", "r2", "mae", "rmse"] | None = None
+    at_least: Share | None = None
+    at_most: Annotated[float, Field(gt=0, le=1e12)] | None = None
     confidence: Share | None = None
     certificate_level: Share | None = None
     orders: Annotated[int, Field(ge=1, le=1000)] | None = None

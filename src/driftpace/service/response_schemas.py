@@ -115,6 +115,26 @@ class SelectedResponse(ResponseModel):
     scores: list[float | None]
 
 
+class MetricResponse(ResponseModel):
+    """The metric in which the target is given: measured on rows that the model had not seen, beside the target."""
+
+    name: str
+    target: float
+    higher: bool
+    expected: float | None
+    measured: float | None
+    error: float | None
+    mean: float | None
+    mean_error: float | None
+    interval: list[float | None] | None
+    periods: int
+    best: float | None
+    best_error: float | None
+    out_of_reach: bool
+    held_out: int
+    sentence: str
+
+
 class AuditResponse(ResponseModel):
     """The excess loss measured from labels: of the period, and the mean of the last ``periods`` beside the promised one.
 
@@ -155,6 +175,7 @@ class ReportResponse(ResponseModel):
     status: str | None
     assumptions: list[AssumptionResponse]
     audit: AuditResponse | None
+    metric: MetricResponse | None
     cost: MoneyResponse | None
     selected: SelectedResponse | None
     seconds: float | None
@@ -167,6 +188,7 @@ class ServedResponse(ResponseModel):
     loss: float | None
     error: float | None
     accuracy: float | None
+    metrics: dict[str, float]
 
 
 class ColumnDifferenceResponse(ResponseModel):

@@ -125,6 +125,8 @@ TYPES: dict[str, str] = {
     "adaptive.closed-order": "driftpace.adaptive.delay:ClosedOrder",
     "adaptive.moments": "driftpace.adaptive.delay:Moments",
     "adaptive.memory": "driftpace.adaptive.memory:Memory",
+    "adaptive.metric-memory": "driftpace.adaptive:MetricMemory",
+    "adaptive.metric-target": "driftpace.adaptive:MetricTarget",
     "adaptive.noise-memory": "driftpace.adaptive.noise:NoiseMemory",
     # budgets
     "budget": "driftpace.planning:Budget",
@@ -145,6 +147,7 @@ TYPES: dict[str, str] = {
     "outcome": "driftpace.records:Outcome",
     "plan": "driftpace.records:Plan",
     "report": "driftpace.records:StepReport",
+    "report.metric": "driftpace.records:MetricReport",
     "report.audit": "driftpace.records:Audit",
     "selected": "driftpace.records:Selected",
     "verdict": "driftpace.records:Verdict",

@@ -13,6 +13,7 @@ from driftpace.adaptive import (
     AdaptiveState,
     Decision,
     DesignRows,
+    MetricTarget,
     RowCounts,
     Supply,
     advance,
@@ -22,6 +23,7 @@ from driftpace.adaptive import (
     centered_at,
     certificate,
     checks,
+    close_metric,
     count_rows,
     drift,
     early,
@@ -32,6 +34,7 @@ from driftpace.adaptive import (
     label_sums,
     leverages,
     measured_risk,
+    metric_check,
     number_groups,
     outlook_from_here,
     outlook_of,
@@ -52,6 +55,7 @@ from driftpace.tracker.adaptive_order import (
     PeriodLook,
     finite,
     in_pilot,
+    metric_outcome,
     next_order,
     planned_order,
     undelivered,
@@ -103,6 +107,11 @@ class AdaptiveMethod(ModelMethod):
         return self.config.tolerance
 
     @property
+    def metric(self) -> MetricTarget | None:
+        """The target in a metric, where it is given in one."""
+        return self.config.metric
+
+    @property
     def confidence(self) -> float | None:
         """The probability with which the target is met in each period."""
         return self.config.confidence
@@ -115,12 +124,7 @@ class AdaptiveMethod(ModelMethod):
     def validate(self, owner: str) -> None:
         """Refuse a target, a loss or a set that the method cannot work with."""
         spec, config = self.spec, self.config
-        if (config.epsilon is None) == (config.tolerance is None):
-            raise ParameterError(
-                "must be given, or tolerance in its place; got " + ("neither." if config.epsilon is None else "both."),
-                owner=owner,
-                name="epsilon",
-            )
+        _check_kind(owner, config)
         if config.epsilon is not None:
             validation.positive(owner, epsilon=config.epsilon)
         if config.tolerance is not None:
@@ -323,6 +327,8 @@ class AdaptiveMethod(ModelMethod):
         met = risk <= judged.epsilon
         if met:
             outcome = Outcome.MET if gathered else Outcome.ENOUGH
+            if judged.metric is not None:
+                outcome = metric_outcome(judged.metric, risk, outcome)
         else:
             outcome = self._missed(order, gathered, limit, beyond)
         advanced = advance(self.config, adaptive, rows, judged)
@@ -331,6 +337,10 @@ class AdaptiveMethod(ModelMethod):
         held_out = None if self.config.audit is None else self._period_rows(state, adaptive, held)[1]
         advanced, measured = audit_period(adaptive, advanced, rows, judged, decision, held_out)
         advanced = with_closed_order(self.config, advanced, order.total, _arrived(state))
+        metric = None
+        if judged.metric is not None:
+            memory, metric = close_metric(judged.metric, held_out, judged.model)
+            advanced = replace(advanced, metric=memory)
         missing, theory = 0, order.theory
         if not met or not adaptive.banks:
             wanted = look.rows_missing(self.config, order.batch if self.config.orders is None else order.placed)
@@ -351,10 +361,15 @@ class AdaptiveMethod(ModelMethod):
             measures="rho" if adaptive.banks else None,
             certificate=certificate(self.config, adaptive, judged) if risk < math.inf else math.inf,
             audit=audited,
+            metric=metric,
             effective_samples=None if rows.weights is None else rows.effective,
             label_sums=_label_sums(state.batches, look, ~held),
             status=status(judged),
-            assumptions=(*checks(adaptive, rows, judged, supply), measured_risk(audited, judged.epsilon)),
+            assumptions=(
+                *checks(adaptive, rows, judged, supply),
+                measured_risk(audited, judged.epsilon),
+                *(() if judged.metric is None or metric is None else (metric_check(judged.metric, metric),)),
+            ),
         )
         coef = self._coefficients(adaptive, judged.model)
         return replace(after, adaptive=advanced, coef=coef, rows_seen=state.rows_seen + fitted), report
@@ -570,3 +585,22 @@ def _report(period: int, order: PeriodOrder, gathered: int, risk: float, outcome
         seconds=0.0,
         **(fields | known),
     )
+
+
+def _check_kind(owner: str, config: AdaptiveConfig) -> None:
+    """Refuse a target that is given in no way, or in several, and a confidence where it is that of a mean."""
+    kinds = {"epsilon": config.epsilon, "tolerance": config.tolerance, "metric": config.metric}
+    given = [name for name, value in kinds.items() if value is not None]
+    if len(given) != 1:
+        got = " and ".join(given) or "none of them"
+        raise ParameterError(
+            f"must be given, or tolerance or metric in its place, and only one of them; got {got}.",
+            owner=owner,
+            name="epsilon",
+        )
+    if config.metric is not None and config.confidence is not None:
+        raise ParameterError(
+            f"must be None with metric, whose target is met on average; got {config.confidence!r}.",
+            owner=owner,
+            name="confidence",
+        )

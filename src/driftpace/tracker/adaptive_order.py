@@ -12,6 +12,7 @@ from driftpace.adaptive import (
     AdaptiveConfig,
     AdaptiveState,
     DesignRows,
+    MetricLook,
     PeriodJudgement,
     RowCounts,
     RowsInUse,
@@ -22,6 +23,8 @@ from driftpace.adaptive import (
     counted,
     in_words,
     measured_risk,
+    metric_check,
+    metric_report,
     next_batch,
     outlook_from_here,
     risk_after,
@@ -30,7 +33,7 @@ from driftpace.adaptive import (
     status,
 )
 from driftpace.formatting import plural
-from driftpace.records import Outcome
+from driftpace.records import Assumption, Outcome
 from driftpace.tracker.spending import PeriodSupply, Spending, not_known_yet, plan_period, reason
 from driftpace.tracker.state import PeriodOrder, RowBatch
 
@@ -147,6 +150,8 @@ def next_order(period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodL
         outcome, risk = period.beyond, look.risk_in_use(config, fitted + left)
     elif risk > judged.epsilon:
         outcome = Outcome.UNSUPPORTED if wanted.in_use is None else _late_outcome(wanted.in_use)
+    elif judged.metric is not None:
+        outcome = metric_outcome(judged.metric, risk, outcome)
     if not short and in_pilot(adaptive, fitted - look.lost):
         outcome, risk = Outcome.PILOT, math.inf
     reason = _had_orders(period, look) if period.settled else _reason(period, look, wanted, short=short)
@@ -166,6 +171,7 @@ def next_order(period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodL
         assumptions=(
             *checks(adaptive, look.rows, judged, supply),
             measured_risk(audit_of(adaptive.audit, None, judged.epsilon), judged.epsilon),
+            *_metric_checks(judged),
         ),
         after=gathered,
         batch=period.batch,
@@ -174,6 +180,19 @@ def next_order(period: OpenPeriod, adaptive: AdaptiveState | None, look: PeriodL
         more=initial or (not short and now < wanted.all),
         status=status(judged),
     )
+
+
+def _metric_checks(judged: PeriodJudgement) -> tuple[Assumption, ...]:
+    if judged.metric is None:
+        return ()
+    return (metric_check(judged.metric, metric_report(judged.metric, judged.metric.memory, None)),)
+
+
+def metric_outcome(metric: MetricLook, risk: float, outcome: Outcome) -> Outcome:
+    """Return the outcome where the target is in a metric: the excess loss that is aimed at may be more than the target affords."""
+    if metric.out_of_reach:
+        return Outcome.UNREACHABLE
+    return outcome if metric.within(risk) else Outcome.UNDECIDED
 
 
 def _within(period: OpenPeriod, fitted: int) -> int:
@@ -316,11 +335,11 @@ def _reason(period: OpenPeriod, look: PeriodLook, wanted: RowsNeeded, *, short: 
     """
     gathered, adaptive, judged = look.fitted, look.adaptive, look.judged
     risk = look.risk_after(period.config, gathered)
-    loss = _loss_in_words(period.config, risk)
+    loss = _loss_in_words(period.config, judged, risk)
     known = f"{loss} with {counted(gathered)} so far" if gathered else f"{loss} with the last model"
     if period.period == 2 and not gathered:
         known = f"{known} (the drift is not known yet, so a fast one is assumed)"
-    target = f"target {judged.epsilon:.3g}"
+    target = _target_in_words(judged)
     if wanted.in_use is not None and not in_pilot(adaptive, gathered - look.lost):
         above = wanted.risk > judged.epsilon
         return f"{known}; {_reason_in_use(period, wanted, wanted.in_use, target, short=short, above=above)}"
@@ -363,7 +382,17 @@ def _reason_in_use(
     return f"{sentence}, if the drift allows: {wanted.risk:.2g} is expected in use" if above else sentence
 
 
-def _loss_in_words(config: AdaptiveConfig, risk: float) -> str:
+def _target_in_words(judged: PeriodJudgement) -> str:
+    if judged.metric is None:
+        return f"target {judged.epsilon:.3g}"
+    return f"target {judged.metric.target.value:g}"
+
+
+def _loss_in_words(config: AdaptiveConfig, judged: PeriodJudgement, risk: float) -> str:
+    if judged.metric is not None:
+        metric = judged.metric
+        known = f"expected {metric.target.spec.title} {metric.value_at(risk):.3g}"
+        return f"{known}, {metric.sentence()}" if metric.out_of_reach else known
     if config.confidence is None:
         return f"expected excess loss {risk:.2g}"
     return f"excess loss at most {risk:.2g} with probability {config.confidence:g}"
@@ -371,6 +400,6 @@ def _loss_in_words(config: AdaptiveConfig, risk: float) -> str:
 
 def _had_orders(period: OpenPeriod, look: PeriodLook) -> str:
     """Return why a period that had all its orders requests no more rows."""
-    loss = _loss_in_words(period.config, look.risk_after(period.config, look.fitted))
+    loss = _loss_in_words(period.config, look.judged, look.risk_after(period.config, look.fitted))
     had = "its one order" if period.placed == 1 else f"its {period.placed} orders"
-    return f"{loss} with {counted(look.fitted)}; target {look.judged.epsilon:.3g}: the period has had {had}"
+    return f"{loss} with {counted(look.fitted)}; {_target_in_words(look.judged)}: the period has had {had}"

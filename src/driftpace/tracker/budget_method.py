@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Self
 
+from driftpace.adaptive import MetricTarget
 from driftpace.errors import TooEarlyError
 from driftpace.planning import Budget, Outlook
 from driftpace.records import Outcome, Request, StepReport, Verdict
@@ -104,6 +105,12 @@ class BudgetMethod:
         """The target as a share of the best loss."""
         tolerance: float | None = self.inner.tolerance
         return tolerance
+
+    @property
+    def metric(self) -> MetricTarget | None:
+        """The target in a metric."""
+        metric: MetricTarget | None = self.inner.metric
+        return metric
 
     @property
     def confidence(self) -> float | None:

@@ -57,7 +57,7 @@ def build_method(
 def _compose(
     owner: str, spec: ModelSpec, config: AdaptiveConfig, parts: dict[str, Any], *, budgeted: bool
 ) -> ComposedMethod:
-    for name in ("tolerance", "confidence", "orders", "season", "audit"):
+    for name in ("tolerance", "metric", "confidence", "orders", "season", "audit"):
         value = getattr(config, name)
         if value is not None:
             given = ", ".join(name for name, part in parts.items() if part is not None)

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from driftpace.adaptive import MetricTarget
 from driftpace.errors import DataError
 from driftpace.losses import Loss, SoftmaxLoss, classifies
 from driftpace.planning import Budget, Outlook
@@ -126,6 +127,12 @@ class CandidatesMethod:
         """The target as a share of the best loss."""
         tolerance: float | None = self.methods[0].tolerance
         return tolerance
+
+    @property
+    def metric(self) -> MetricTarget | None:
+        """The target in a metric."""
+        metric: MetricTarget | None = self.methods[0].metric
+        return metric
 
     @property
     def confidence(self) -> float | None:

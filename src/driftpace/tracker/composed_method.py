@@ -43,6 +43,11 @@ class ComposedMethod(ComposedConfig, ModelMethod):
         return None
 
     @property
+    def metric(self) -> None:
+        """None: the target is an excess loss."""
+        return
+
+    @property
     def confidence(self) -> float | None:
         """None: the bound is on the mean."""
         return None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
+from driftpace.adaptive import MetricTarget
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.losses import Loss
 from driftpace.planning import Budget, Outlook
@@ -120,6 +121,11 @@ class Method(Protocol):
     @property
     def tolerance(self) -> float | None:
         """The target as a share of the best loss."""
+        ...
+
+    @property
+    def metric(self) -> MetricTarget | None:
+        """The target in a metric, where it is given in one."""
         ...
 
     @property

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from driftpace import validation
-from driftpace.adaptive import MOST_DELAY, AdaptiveConfig, check_audit, season_length, summarise_labels
+from driftpace.adaptive import (
+    MOST_DELAY,
+    AdaptiveConfig,
+    check_audit,
+    metric_target,
+    season_length,
+    summarise_labels,
+)
 from driftpace.constants import ConstantsEstimator
 from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
@@ -74,9 +81,15 @@ class Tracker:
     loss : Loss
         What is minimised, such as :class:`~driftpace.SquaredLoss` or :class:`~driftpace.LogisticLoss`.
     epsilon : float, optional
-        The largest excess loss that is acceptable. Give this or ``tolerance``.
+        The largest excess loss that is acceptable. Give this, ``tolerance`` or ``metric``.
     tolerance : float, optional
         The target as a share of the best loss of a linear model, which is estimated: 0.05 is within 5 % of it.
+    metric : {"accuracy", "auc", "log_loss", "r2", "mae", "rmse"}, optional
+        In place of both: the target is a value of this metric, on average over periods. Which ones there are depends on
+        the loss.
+    at_least, at_most : float, optional
+        The target in ``metric``: at least 0.9 of accuracy, AUC or R^2, at most 1.5 of log loss, MAE or RMSE. The excess loss that
+        a period affords is estimated from labels, and the report says when even the best linear model misses the target.
     confidence : float, optional
         Meet the target in each period with this probability instead of on average.
     certificate_level : float, default 0.95
@@ -163,6 +176,9 @@ class Tracker:
         *,
         epsilon: float | None = None,
         tolerance: float | None = None,
+        metric: str | None = None,
+        at_least: float | None = None,
+        at_most: float | None = None,
         confidence: float | None = None,
         certificate_level: float = 0.95,
         orders: int | None = None,
@@ -216,6 +232,7 @@ class Tracker:
             season=season_length("Tracker", season),
             audit=None if audit is None else float(audit),
             delay=None if delay is None else int(delay),
+            metric=metric_target("Tracker", loss, metric, at_least=at_least, at_most=at_most),
         )
 
         def build(loss: Loss, parts: dict[str, Any], seen: int | None) -> Any:

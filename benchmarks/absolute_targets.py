@@ -1,0 +1,114 @@
+"""Targets in accuracy, AUC, R^2 and MAE on real tables: kept or said to be out of reach, and labels against a constant size.
+
+python -m benchmarks absolute_targets [--runs 5] [--only NAME ...]
+
+Each table of ``tables`` is replayed with a target that is easy, one that is close to the best model, and one that is beyond it.
+"""
+
+import argparse
+from collections.abc import Sequence
+
+import numpy as np
+
+from benchmarks.real_tables import markdown
+from benchmarks.tables import Replayed, tables
+from driftpace.backtest.anchored import STRENGTHS
+from driftpace.backtest.job import Job, TrackerConfig, prepare
+from driftpace.backtest.metrics import measure
+from driftpace.backtest.tracker_run import run_tracker
+from driftpace.backtest.yardstick import JUDGED_AFTER, constant_run
+from driftpace.metrics import evaluate, get_metric
+
+TARGETS = {
+    "elec2": ("accuracy", (0.75, 0.78, 0.85)),
+    "flights logistic": ("auc", (0.65, 0.70, 0.80)),
+    "bike_hourly": ("r2", (0.75, 0.82, 0.92)),
+    "gss_income": ("mae", (0.66, 0.62, 0.55)),
+}
+SIZES = (0, 3, 5, 8, 12, 18, 27, 40, 60, 90, 135, 200, 300, 450, 700)
+TEST_FRACTION = 0.2
+HEADS = ("table", "target", "best", "reached", "labels/period", "best constant", "out of reach", "result")
+LEGEND = """
+- best: the metric of the best linear model of each period on all its rows, on average.
+- reached: the metric on test rows after the third period, on average over runs and periods, with the standard error over runs.
+- labels/period: the mean over runs and periods, the first one included.
+- best constant: the least constant number of rows a period, among those tried, with which anchored fits of the best constant
+  strength reach the target after the third period, in hindsight; "-" where none does.
+- out of reach: the share of the last ten periods in which the report says so.
+"""
+
+
+def best_value(job: Job, name: str) -> float:
+    """Return the mean over periods of the metric of the best model on all rows."""
+    return float(
+        np.nanmean([evaluate(now.loss, now.y, now.X @ now.best, now.weights)[name] for now in job.populations])
+    )
+
+
+def least_constant(job: Job, runs: int, name: str, target: float) -> int | None:
+    """Return the least of SIZES that reaches the target with one of the strengths."""
+    sign = 1.0 if get_metric(name).higher else -1.0
+    for size in SIZES:
+        for strength in STRENGTHS[::2]:
+            found = [constant_run(job, (run, size, float(strength))).metrics[name] for run in range(runs)]
+            if sign * (float(np.nanmean(np.array(found)[:, JUDGED_AFTER:])) - target) >= 0.0:
+                return size
+    return None
+
+
+def replayed(table: Replayed, runs: int) -> list[tuple[str, ...]]:
+    """Return a line for each target of a table."""
+    name, values = TARGETS[table.name]
+    spec = get_metric(name)
+    lines: list[tuple[str, ...]] = []
+    for value in values:
+        at_least, at_most = (value, None) if spec.higher else (None, value)
+        asked = TrackerConfig(metric=name, at_least=at_least, at_most=at_most)
+        job = prepare(table.panel, loss=table.loss, asked=asked, test_fraction=TEST_FRACTION, seed=0)
+        found, labels, beyond = [], [], []
+        for run in range(runs):
+            rows = job.rows(run)
+            followed = run_tracker(asked.tracker(job.loss, job.coefficients - 1, job.tracker_seed(run)), rows)
+            found.append(
+                float(np.nanmean(measure(rows, followed.coefs, followed.samples).metrics[name][JUDGED_AFTER:]))
+            )
+            labels.append(float(followed.samples.mean()))
+            beyond.append(float(np.mean(followed.out_of_reach[-10:])))
+        mean, best = float(np.mean(found)), best_value(job, name)
+        sign = 1.0 if spec.higher else -1.0
+        kept = sign * (mean - value) >= 0.0
+        error = float(np.std(found, ddof=1)) / runs**0.5 if runs > 1 else float("nan")
+        constant = None if sign * (best - value) < 0.0 else least_constant(job, runs, name, value)
+        said = float(np.mean(beyond))
+        lines.append(
+            (
+                table.name,
+                f"{spec.title} {'>=' if spec.higher else '<='} {value:g}",
+                f"{best:.3f}",
+                f"{mean:.3f} ± {error:.3f}",
+                f"{np.mean(labels):.1f}",
+                "-" if constant is None else str(constant),
+                f"{100 * said:.0f} %",
+                "kept" if kept else "said to be out of reach" if said >= 0.5 else "missed",
+            )
+        )
+    return lines
+
+
+def main(options: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks absolute_targets")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", nargs="*", choices=tuple(TARGETS), default=tuple(TARGETS))
+    given = parser.parse_args(options)
+    lines = []
+    for table in tables():
+        if isinstance(table, str):
+            print(table)
+        elif table.name in given.only:
+            lines += replayed(table, given.runs)
+    print(markdown(HEADS, lines))
+    print(LEGEND)
+
+
+if __name__ == "__main__":
+    main()

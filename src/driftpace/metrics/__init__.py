@@ -1,0 +1,36 @@
+"""Metrics that people know, such as accuracy, AUC or R^2: their values on rows, and what a target in one of them needs."""
+
+from driftpace.metrics.estimation import Measurement, added_error, measure
+from driftpace.metrics.functions import (
+    accuracy,
+    auc,
+    deviance_explained,
+    log_loss,
+    macro_f1,
+    mae,
+    pinball,
+    r2,
+    rmse,
+)
+from driftpace.metrics.registry import Metric, evaluate, get_metric, metric_names, metrics_for, target_metrics
+
+__all__ = [
+    "Measurement",
+    "Metric",
+    "accuracy",
+    "added_error",
+    "auc",
+    "deviance_explained",
+    "evaluate",
+    "get_metric",
+    "log_loss",
+    "macro_f1",
+    "mae",
+    "measure",
+    "metric_names",
+    "metrics_for",
+    "pinball",
+    "r2",
+    "rmse",
+    "target_metrics",
+]
