@@ -17,7 +17,7 @@ from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.learners import Learner
-from driftpace.losses import Loss
+from driftpace.losses import LinearLoss, Loss
 from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook
 from driftpace.records import AnnotatorReport, Constants, DelayPrice, LabelSums, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
@@ -25,12 +25,17 @@ from driftpace.selection import Selection
 from driftpace.storage import read_state, write_state
 from driftpace.tracker.builder import (
     MEMORY,
+    WIDE_COLUMNS,
+    as_wide,
     build_candidates,
     build_method,
+    can_be_wide,
     check_annotators,
     check_weights,
+    model_method,
     selection_of,
     uses_groups,
+    with_wide_pool,
 )
 from driftpace.tracker.candidates_method import CandidatesMethod
 from driftpace.tracker.codec import from_body, to_body
@@ -38,18 +43,21 @@ from driftpace.tracker.encoding import encode_rows, learn_frame
 from driftpace.tracker.history import History
 from driftpace.tracker.inputs import (
     InputRows,
+    column_count,
     is_frame,
     read_groups,
     read_labels,
     read_rows,
     read_targets,
     read_weights,
+    read_wide_rows,
 )
 from driftpace.tracker.late import KeptPeriod, LateWindow, delay_of, find_delay_price
 from driftpace.tracker.method import Method, TellEvent, require_order
 from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
 from driftpace.tracker.row_choice import choose_rows
 from driftpace.tracker.state import ModelSpec
+from driftpace.tracker.wide_method import WideMethod
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -121,6 +129,10 @@ class Tracker:
         Missing cells are filled with the mean of their column in the first rows, and marked in a column of their own where these
         had some; or their rows are left out; or they are refused. Texts of frames become columns of 0 and 1. The first rows,
         or :meth:`fit_pool`, show how (:attr:`encoding`).
+    method : {"adaptive", "wide"}, optional
+        The wide method follows thousands of columns, dense or sparse, in bands of their principal components; its promise is about
+        the loss with a penalty of each band. By default it is used where rows have more than a hundred columns, by
+        :class:`~driftpace.SquaredLoss` or a loss of two classes, without candidates, ``season`` and ``delay``.
     rng : int or numpy.random.Generator, optional
         Seeds the order in which rows are visited and the folds.
 
@@ -180,9 +192,12 @@ class Tracker:
         l2: Sequence[float] | None = None,
         select: Selection | None = None,
         missing: "MissingPolicy" = "impute",
+        method: str | None = None,
         rng: np.random.Generator | int | None = None,
     ) -> None:
         validation.count("Tracker", least=1, cap=cap)
+        if method is not None:
+            validation.choice("Tracker", ("adaptive", "wide"), method=method)
         validation.choice("Tracker", ("impute", "drop", "refuse"), missing=missing)
         validation.switch("Tracker", fit_intercept=fit_intercept)
         if features is not None:
@@ -225,8 +240,14 @@ class Tracker:
                 pool=pool,
                 entropy=entropy,
             )
-            return build_method("Tracker", spec, config, parts, budget)
+            wide = None if method is None and not candidates else method == "wide"
+            return build_method("Tracker", spec, config, parts, budget, wide=wide)
 
+        candidates = l2 is not None or select is not None
+        if candidates and method == "wide":
+            raise ParameterError(
+                "must be None with l2= and select=: the wide method has no candidates.", owner="Tracker", name="method"
+            )
         adaptive = each is None and all(part is None for part in parts.values())
         selection = selection_of("Tracker", loss, l2, select, each, memory=MEMORY if adaptive else 0.0)
         self._method: Method = (
@@ -237,6 +258,7 @@ class Tracker:
             )
         )
         self._state: Any = self._method.begin()
+        self._may_widen = method is None
         self._reports: list[StepReport] = []
         self._missing: MissingPolicy = missing
         self._encoding: Encoding | None = None
@@ -364,13 +386,24 @@ class Tracker:
             raise ProtocolError("fit_pool() must be called before the first rows of a period are delivered.")
         learned, first = self._encoding, not self._state.rows_seen
         notes: tuple[str, ...] = ()
+        method, state = self._widened(pool)
+        if not is_frame(pool, owner) and _is_wide(method):
+            rows = read_wide_rows(pool, owner=owner, features=state.features, columns=state.columns)
+            self._method, self._state = method, with_wide_pool(method, state, rows.X)
+            return ()
         if first and is_frame(pool, owner):
             learned, notes = learn_frame(pool, missing=self._missing, widen=self._state.features is None, owner=owner)
         given, _, encoding = self._encoded(pool, owner, drop=True, learned=learned)
-        rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
-        from driftpace.tracker.open_pool import OpenPool
+        method, state = self._widened(given)
+        if _is_wide(method):
+            rows = read_wide_rows(given, owner=owner, features=state.features, columns=state.columns)
+            self._method, self._state = method, with_wide_pool(method, state, rows.X)
+        else:
+            from driftpace.tracker.open_pool import OpenPool
 
-        self._pool, self._encoding = OpenPool.of_rows(rows), encoding
+            rows = read_rows(given, owner=owner, features=state.features, columns=state.columns)
+            self._pool = OpenPool.of_rows(rows)
+        self._encoding = encoding
         self._from_pool = self._from_pool or (first and encoding is not None)
         return notes
 
@@ -451,9 +484,12 @@ class Tracker:
             require_order(self._state, "choose")
             samples = self.ask().samples
         validation.count(owner, least=0, samples=samples, drawn=drawn)
-        given, _, _ = self._encoded(pool, owner, drop=False)
-        rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
         state = self._state
+        if _is_wide(self._method):
+            rows = read_wide_rows(pool, owner=owner, features=state.features, columns=state.columns)
+        else:
+            given, _, _ = self._encoded(pool, owner, drop=False)
+            rows = read_rows(given, owner=owner, features=state.features, columns=state.columns)
         if rng is None:
             rng = np.random.default_rng((self._method.spec.entropy, state.period, state.gathered, 2))
         places, weights = choose_rows(
@@ -519,7 +555,7 @@ class Tracker:
         """
         began = time.perf_counter()
         validation.switch("Tracker.tell", balance=balance, final=final)
-        state, late, pool = self._state, self._late, self._pool
+        (method, state), late, pool = self._widened(X), self._late, self._pool
         require_order(state)
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
@@ -529,21 +565,22 @@ class Tracker:
             if X is None and value is not None:
                 raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name=name)
         if X is not None:
-            event, encoding = self._event(X, y, more, "Tracker.tell")
+            event, encoding, method, state = self._event(X, y, more, "Tracker.tell")
             after = None if pool is None else pool.with_rows(event)
             if balance:
                 event = self._balanced(event)
             pool = after
             with _named("Tracker.tell"):
-                state = self._method.gather(state, event)
+                state = method.gather(state, event)
             late = None if late is None else late.with_rows(event)
         else:
             encoding = self._encoding
         if not final:
             self._state, self._late, self._encoding, self._pool = state, late, encoding, pool
+            self._method = method
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            before, (state, report) = state, self._method.close(state)
+            before, (state, report) = state, method.close(state)
         late = None if late is None else late.after_close(before, state)
         check = None if pool is None else pool.check()
         if check is not None:
@@ -552,6 +589,7 @@ class Tracker:
         del self._reports[report.period - 1 :]  # an interrupt may have fallen between the next two lines before
         self._reports.append(report)
         self._state, self._late, self._encoding, self._pool = state, late, encoding, None
+        self._method = method
         return report
 
     def _balanced(self, event: TellEvent) -> TellEvent:
@@ -615,7 +653,7 @@ class Tracker:
             raise ProtocolError("tell_late() needs a tracker that keeps its last periods; give Tracker(delay=...).")
         validation.count(owner, least=1, period=period)
         more = {"groups": groups, "sample_weight": sample_weight, "ids": ids, "annotators": annotators}
-        event, _ = self._event(X, y, more, owner)
+        event, *_ = self._event(X, y, more, owner)
         with _named(owner):
             late, state, reports = self._late.tell_late(self._method, self._state, int(period), event)
         old = self._reports[period - 1 : self._state.period - 1]
@@ -907,8 +945,13 @@ class Tracker:
         ProtocolError
             Before the first fit.
         """
-        values = self._values(X, "Tracker.predict")
-        return self._method.current(self._state)[0].spec.objective.predict(self._model(), values)
+        loss = self._method.current(self._state)[0].spec.objective
+        if _is_wide(self._method):
+            assert isinstance(loss, LinearLoss)
+            return loss.link(self._scores(X, "Tracker.predict"))
+        rows = self._rows(X, "Tracker.predict")
+        values = np.column_stack([rows, np.ones(len(rows))]) if self._method.spec.fit_intercept else rows
+        return loss.predict(self._model(), values)
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the classes -1 and 1.
@@ -1018,6 +1061,7 @@ class Tracker:
         tracker = cls.__new__(cls)
         tracker._method, tracker._state, tracker._reports = method, state, list(reports)
         tracker._missing, tracker._encoding, tracker._from_pool = "impute", None, False
+        tracker._may_widen = True
         tracker._late = tracker._pool = None
         return tracker
 
@@ -1038,17 +1082,24 @@ class Tracker:
             f"features={self._state.features})"
         )
 
-    def _event(self, X: Any, y: Any, more: Mapping[str, Any], owner: str) -> "tuple[TellEvent, Encoding | None]":
-        """Return rows as the method takes them, and the encoding that they have shown."""
-        given, keep, encoding = self._encoded(X, owner, drop=True)
-        rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
-        targets = read_targets(y, owner=owner, rows=len(rows.X) if keep is None else keep.size)
-        codes, weights = self._groups(more["groups"], len(targets)), None
+    def _event(
+        self, X: Any, y: Any, more: Mapping[str, Any], owner: str
+    ) -> "tuple[TellEvent, Encoding | None, Method, Any]":
+        """Return rows as the method takes them, the encoding that they have shown, and the method with its state."""
+        method, state = self._widened(X)
+        given, keep, encoding = X, None, self._encoding
+        if not (_is_wide(method) and not is_frame(X, owner)):
+            given, keep, encoding = self._encoded(X, owner, drop=True)
+            method, state = self._widened(given)
+        read = read_wide_rows if _is_wide(method) else read_rows
+        rows = read(given, owner=owner, features=state.features, columns=state.columns)
+        targets = read_targets(y, owner=owner, rows=rows.X.shape[0] if keep is None else keep.size)
+        codes, weights = self._groups(method, more["groups"], len(targets)), None
         if more["sample_weight"] is not None:
-            check_weights(self._method, owner)
+            check_weights(method, owner)
             weights = read_weights(more["sample_weight"], owner=owner, rows=len(targets))
         if more["annotators"] is not None:
-            check_annotators(self._method, owner)
+            check_annotators(method, owner)
         ids, annotators = read_labels(more["ids"], more["annotators"], owner=owner, rows=len(targets))
         if keep is not None:
             targets, codes = targets[keep], None if codes is None else codes[keep]
@@ -1057,14 +1108,26 @@ class Tracker:
         event = TellEvent(
             X=rows.X, y=targets, columns=rows.columns, groups=codes, weights=weights, ids=ids, annotators=annotators
         )
-        return event, encoding
+        return event, encoding, method, state
 
-    def _groups(self, groups: Any, rows: int) -> Any:
+    def _widened(self, X: Any) -> tuple[Method, Any]:
+        """Return the method and its state; before the first rows the wide method, where these have many columns."""
+        method, state = self._method, self._state
+        if X is None or not self._may_widen or state.features is not None or state.gathered or state.rows_seen:
+            return method, state
+        count = column_count(X)
+        if count is None or count <= WIDE_COLUMNS or not can_be_wide(method):
+            return method, state
+        return as_wide(method, state)
+
+    def _groups(self, method: Method, groups: Any, rows: int) -> Any:
         if groups is None:
             return None
-        if not uses_groups(self._method):
+        if not uses_groups(method):
             raise ParameterError(
-                "must be None with learner=, drift= and rule=, unless there are candidates to compare (l2=[...] or select=).",
+                "must be None with the wide method."
+                if _is_wide(method)
+                else "must be None with learner=, drift= and rule=, unless there are candidates to compare (l2=[...] or select=).",
                 owner="Tracker.tell",
                 name="groups",
             )
@@ -1090,15 +1153,21 @@ class Tracker:
         return made.rows, made.keep, made.encoding
 
     def _scores(self, X: Any, owner: str) -> FloatArray:
-        return self._values(X, owner) @ self._model()
+        model, rows = self._model(), self._rows(X, owner)
+        if not self._method.spec.fit_intercept:
+            return np.asarray(rows @ model)
+        if _is_wide(self._method):
+            return np.asarray(rows @ model[:-1] + model[-1])
+        return np.asarray(np.column_stack([rows, np.ones(len(rows))]) @ model)
 
-    def _values(self, X: Any, owner: str) -> FloatArray:
-        """Return rows in the coordinates of the model."""
+    def _rows(self, X: Any, owner: str) -> Any:
+        """Return rows as the method takes them."""
         if self._state.rows_seen == 0:
             raise ProtocolError("the tracker has no model yet; call ask() and tell() first.")
-        given = self._encoded(X, owner, drop=False)[0]
-        rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
-        return np.column_stack([rows.X, np.ones(len(rows.X))]) if self._method.spec.fit_intercept else rows.X
+        state, wide = self._state, _is_wide(self._method)
+        given = X if wide and not is_frame(X, owner) else self._encoded(X, owner, drop=False)[0]
+        read = read_wide_rows if wide else read_rows
+        return read(given, owner=owner, features=state.features, columns=state.columns).X
 
     def _model(self) -> FloatArray:
         coef: FloatArray | None = self._state.coef
@@ -1114,6 +1183,11 @@ def _named(owner: str) -> Iterator[None]:
         yield
     except DataError as error:
         raise (error if error.owner else error.renamed(owner=owner, name=error.name or "X")) from None
+
+
+def _is_wide(method: Any) -> bool:
+    """Whether a method takes rows of many columns, sparse ones as they are."""
+    return not isinstance(method, CandidatesMethod) and isinstance(model_method(method), WideMethod)
 
 
 def _entropy(rng: np.random.Generator | int | None) -> int:

@@ -1,0 +1,175 @@
+"""Thousands of columns: stated and true risk, labels, loss against other fits of the same rows, and speed.
+
+    python -m benchmarks wide
+"""
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from driftpace import LogisticLoss, SquaredLoss, Tracker
+from driftpace.tracker.wide_method import WideMethodState
+from driftpace.typing import FloatArray
+
+RUNS = 20
+PERIODS = 6
+EPSILON = 0.1
+
+
+@dataclass
+class WideWorld:
+    """Gaussian rows whose variances fall as k^-decay, and a linear model whose coefficients follow the power of them.
+
+    The model walks: in a period it moves by ``cost`` times epsilon in expected loss. Of ``classes`` the score is a logit.
+    """
+
+    columns: int
+    decay: float = 1.0
+    power: float = 1.0
+    cost: float = 0.2
+    noise: float = 1.0
+    signal: float = 1.0
+    classes: bool = False
+    rng: np.random.Generator = field(default_factory=np.random.default_rng)
+
+    def __post_init__(self) -> None:
+        self.scale = np.sqrt((1.0 + np.arange(self.columns)) ** -self.decay)
+        energy = np.square(self.scale) ** self.power
+        self.each = np.sqrt(energy / energy.sum())
+        self.model = np.sqrt(self.signal) * self.each * self.rng.standard_normal(self.columns)
+        self.level = 0.3
+
+    def step(self) -> None:
+        """Move to the next period."""
+        size = np.sqrt(2.0 * self.cost * EPSILON * (4.0 if self.classes else 1.0))
+        self.model = self.model + size * self.each * self.rng.standard_normal(self.columns)
+        self.level += size * self.rng.standard_normal()
+
+    def rows(self, count: int) -> FloatArray:
+        """Draw rows without labels."""
+        drawn = self.rng.standard_normal((count, self.columns), dtype=np.float32)
+        return np.asarray(drawn * self.scale.astype(np.float32))
+
+    def draw(self, count: int) -> tuple[FloatArray, FloatArray]:
+        """Draw labelled rows."""
+        X = self.rows(count)
+        scores = self.level + X @ (self.model / self.scale)
+        if self.classes:
+            return X, np.where(self.rng.random(count) < 1.0 / (1.0 + np.exp(-scores)), 1.0, -1.0)
+        return X, scores + self.noise * self.rng.standard_normal(count)
+
+
+def penalised_excess(tracker: Tracker, world: WideWorld, before: WideMethodState, tested: int = 20_000) -> float:
+    """Return the true excess of the penalised loss that the promise of the last report is about.
+
+    For the squared loss by the moments of the world, exactly; for classes by the quadratic at the minimiser on ``tested`` rows.
+    """
+    _, state = tracker.snapshot()
+    wide = state.wide
+    assert wide is not None
+    assert wide.penalty is not None
+    penalty = np.repeat(wide.penalty, wide.sizes.astype(int))
+    spectrum = wide.spectrum
+    coef = tracker.coef
+    if world.classes:
+        return _class_excess(tracker, world, penalty, tested)
+    basis = np.asarray(spectrum.basis, dtype=np.float64)
+    spread = basis * world.scale[:, None]
+    shift = -(spectrum.center @ basis)
+    count = wide.size
+    moments, cross = np.zeros((count, count)), np.zeros(count)
+    moments[0, 0], moments[0, 1:], moments[1:, 0] = 1.0, shift, shift
+    moments[1:, 1:] = spread.T @ spread + np.outer(shift, shift)
+    cross[0] = world.level
+    cross[1:] = spread.T @ world.model + shift * world.level
+    hessian = moments + np.diag(penalty)
+    model = _coordinates(spectrum, coef, tracker.intercept)
+    error = model - np.linalg.solve(hessian, cross)
+    return 0.5 * float(error @ hessian @ error)
+
+
+def _coordinates(spectrum: Any, coef: FloatArray, intercept: float) -> FloatArray:
+    """Return a model in whitened coordinates, from its coefficients: basis has orthogonal columns of length variance^-1/2."""
+    along = np.asarray(spectrum.basis, dtype=np.float64).T @ coef * spectrum.variance
+    return np.append(intercept + spectrum.center @ coef, along)
+
+
+def _class_excess(tracker: Tracker, world: WideWorld, penalty: FloatArray, tested: int) -> float:
+    _, state = tracker.snapshot()
+    spectrum = state.wide.spectrum
+    X = world.rows(tested)
+    chance = 1.0 / (1.0 + np.exp(-(world.level + X @ (world.model / world.scale))))
+    Z = np.column_stack([np.ones(tested), spectrum.scores(X)])
+    model = _coordinates(spectrum, tracker.coef, tracker.intercept)
+
+    def loss(at: FloatArray) -> float:
+        scores = Z @ at
+        return float(np.mean(np.logaddexp(0.0, scores) - chance * scores)) + 0.5 * float(penalty @ np.square(at))
+
+    best = model.copy()
+    for _ in range(12):
+        fitted = 1.0 / (1.0 + np.exp(-(Z @ best)))
+        gradient = Z.T @ (fitted - chance) / tested + penalty * best
+        bend = fitted * (1.0 - fitted)
+        hessian = (Z * bend[:, None]).T @ Z / tested + np.diag(penalty)
+        best = best - np.linalg.solve(hessian, gradient)
+    return loss(model) - loss(best)
+
+
+def run(world: WideWorld, *, pool: int, epsilon: float, periods: int, seed: int) -> list[tuple[float, float, int]]:
+    """Return the stated risk, the true one and the labels of each period."""
+    loss = LogisticLoss() if world.classes else SquaredLoss()
+    tracker = Tracker(loss, epsilon=epsilon, method="wide", rng=seed)
+    if pool:
+        tracker.fit_pool(world.rows(pool))
+    found = []
+    for period in range(periods):
+        if period:
+            world.step()
+        before = tracker.snapshot()[1]
+        report = tracker.step(world.draw)
+        found.append((report.risk_bound, penalised_excess(tracker, world, before), report.samples))
+    return found
+
+
+CASES = (
+    ("50 columns", {"columns": 50}, 4000),
+    ("50 columns, no pool", {"columns": 50}, 0),
+    ("1,000 columns", {"columns": 1000}, 4000),
+    ("1,000 columns, flat", {"columns": 1000, "decay": 0.5, "power": 0.0}, 4000),
+    ("1,000 columns, no pool", {"columns": 1000}, 0),
+    ("10,000 columns", {"columns": 10_000}, 4000),
+    ("1,000 columns, classes", {"columns": 1000, "classes": True, "signal": 4.0}, 4000),
+)
+
+
+def calibration(runs: int = RUNS, cases: Any = CASES) -> None:
+    """Print stated and true risks of trackers that choose their labels."""
+    print(f"\nstated and true risk, target {EPSILON:g}, {runs} runs of {PERIODS} periods")
+    print(f"{'case':26s} {'first: labels':>14s} {'stated/true':>12s} {'later: labels':>14s} {'stated/true':>12s} {'true/target':>12s}")
+    for name, kwargs, pool in cases:
+        count = max(runs // 4, 3) if kwargs["columns"] > 5000 else runs
+        found = np.array(
+            [
+                run(WideWorld(**kwargs, rng=np.random.default_rng((7, seed))), pool=pool, epsilon=EPSILON, periods=PERIODS, seed=seed)
+                for seed in range(count)
+            ]
+        )
+        first, later = found[:, 0], found[:, 1:].reshape(-1, 3)
+        print(
+            f"{name:26s} {first[:, 2].mean():14.0f} {first[:, 0].mean() / first[:, 1].mean():12.2f} {later[:, 2].mean():14.0f} "
+            f"{later[:, 0].mean() / later[:, 1].mean():12.2f} {found[:, :, 1].mean() / EPSILON:12.2f}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    calibration()
+
+
+if __name__ == "__main__":
+    began = time.process_time()
+    main()
+    print(f"{time.process_time() - began:.0f} CPU seconds")
