@@ -358,7 +358,7 @@ def _refuse_wild(array: FloatArray, names: tuple[str, ...] | None, owner: str) -
     if array.size == 0:
         return
     with np.errstate(invalid="ignore"):
-        largest = np.abs(array).max(axis=0)  # NaN wins in max
+        largest = np.abs(array).max(axis=0).astype(np.float64)  # NaN wins in max
     if not (largest <= LARGEST).all():
         column = int(np.argmax(~(largest <= LARGEST)))
         shown = repr(names[column]) if names else str(column)

@@ -23,7 +23,7 @@ from driftpace.wide import (
     wide_status,
 )
 
-FIRST_ROWS = 60
+FIRST_ROWS = 90
 """Rows of the first batch, before the components are known."""
 
 

@@ -153,7 +153,7 @@ class _Quadratic:
         from scipy.linalg import solve_triangular  # slow to import, and not always needed
 
         if self.rotation is None or self.rest is None:
-            root = solve_triangular(self.factor, np.eye(len(self.gap)), lower=True, check_finite=False)
+            root: FloatArray = solve_triangular(self.factor, np.eye(len(self.gap)), lower=True, check_finite=False)
             return root.T @ self.gap, np.einsum("ij,ij->j", root, root)
         root = solve_triangular(self.factor, self.rotation.T, lower=True, check_finite=False)
         alpha = self.rest + root.T @ self.gap
@@ -211,6 +211,21 @@ def _observed(
         rotation=rotation,
         rest=rest,
     )
+
+
+def _beyond_design(final: _Quadratic, sizes: FloatArray, variances: FloatArray) -> float:
+    """Return by how much a row that was left out is known less well than whitened coordinates say; at least 1.
+
+    Components of the fitted rows themselves, or of a pool unlike them, make rows look more independent than they are. The score
+    of a row left out has the variance 1/A_ii less its noise, and by the coordinates sum_b d_b v_b.
+    """
+    own = final.left_out()[1]
+    seen = float(np.maximum(1.0 / own - final.noises, 0.0) @ final.bends) / max(float(final.bends.sum()), 1e-300)
+    return max(seen / max(float(sizes @ variances), 1e-300), 1.0)
+
+
+def _sizes(parts: tuple[slice, ...]) -> FloatArray:
+    return np.array([float(part.stop - part.start) for part in parts])
 
 
 def _each(values: FloatArray, parts: tuple[slice, ...]) -> FloatArray:
@@ -324,6 +339,7 @@ def _accuracy(
     excess = (float(weight @ standard) + added) / max(float(weight.sum()) + added, 1e-300)
     by_noise = np.array([float((moved[:, part].mean(axis=1) / final.bends).sum()) for part in parts])
     variances = np.maximum(variances + upper * by_noise * (excess - 1.0), _LEAST_SHARE * variances)
+    variances = variances * _beyond_design(final, _sizes(parts), variances)
     share = np.clip(own * noise / quadratic.bends, 1e-9, 1.0)
     each = noise * standard
     if rows.quadratic:

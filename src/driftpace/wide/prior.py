@@ -22,10 +22,10 @@ EXPONENTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 SHARES = (0.003, 0.01, 0.03, 0.06, 0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.88, 0.94, 0.98)
 """Shares of the variance of responses that the columns may explain."""
 
-DEVIATION = 1.0
+DEVIATION = 0.6
 """The standard deviation of the logarithm of a band's energy about the power law."""
 
-NOTHING = 0.03
+NOTHING = 0.01
 """The chance that a band explains nothing."""
 
 _STEP = 2.0

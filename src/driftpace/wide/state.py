@@ -38,6 +38,7 @@ from driftpace.adaptive.state import (
     SMALLEST_NOISE,
     AdaptiveConfig,
 )
+from driftpace.losses import LinearLoss
 from driftpace.typing import FloatArray
 from driftpace.wide.fit import WideFit, WideRows, fit_bands
 from driftpace.wide.prior import band_views, power_laws
@@ -46,8 +47,11 @@ from driftpace.wide.spectrum import Spectrum, bands
 REFERENCE_ROWS = 1000.0
 """The rows that the penalty of the promise is made for."""
 
-PILOT_ROWS = 60
+PILOT_ROWS = 90
 """The rows of the first batch of all, where a pool has shown the components."""
+
+FIRST_AIM = 0.8
+"""The share of the usual aim in a first period: it ends at the first look that says enough, which is a lucky one more often."""
 
 PILOT_WITHOUT_POOL = 300
 """The same where no pool has shown the components."""
@@ -148,7 +152,7 @@ def _judge_first(config: AdaptiveConfig, state: WideState, rows: WideRows) -> Wi
     """Look at the rows of a first period: how much each band explains is anything from nothing to everything."""
     slopes = rows.loss.curve.slope(rows.Z @ state.center, rows.y)
     bends = np.maximum(rows.loss.curve.bend(rows.Z @ state.center, rows.y), 1e-6)
-    floor, first = _floor(config), 1 if state.intercept else 0
+    floor, first = _floor(config, rows.loss), 1 if state.intercept else 0
     level = max(float(np.square(slopes / bends).mean()), floor)
     laws = power_laws(
         rows.Z[:, first:],
@@ -213,7 +217,7 @@ def _judgement(
 ) -> WideJudgement:
     bend = 1.0 if rows.quadratic else fit.bend if fit is not None else state.bend
     penalty, views, estimate = known.penalty, known.views, known.estimate
-    noise = max(estimate.mean, _floor(config))
+    noise = max(estimate.mean, _floor(config, rows.loss))
     kappa = bend / (bend + penalty)
     sizes = state.sizes
     if fit is None:
@@ -242,7 +246,7 @@ def _judge_later(config: AdaptiveConfig, state: WideState, rows: WideRows) -> Wi
     assert state.penalty is not None
     banks = tuple(predict(bank) for bank in state.banks)
     estimate = state.noise.estimate()
-    noise = max(estimate.mean, _floor(config))
+    noise = max(estimate.mean, _floor(config, rows.loss))
     views = tuple(prediction_of(bank, jump) for bank, jump in zip(banks, _jumps(state, noise), strict=True))
     known = _Known(penalty=state.penalty, views=views, estimate=estimate)
     if len(rows) == 0:
@@ -266,7 +270,13 @@ def _jumps(state: WideState, noise: float) -> list[float]:
     return found
 
 
-def _floor(config: AdaptiveConfig) -> float:
+def _floor(config: AdaptiveConfig, loss: LinearLoss) -> float:
+    """Return the least noise that is believed in: of probabilities the one that they have by themselves.
+
+    Few rows of two classes can be separated, and then show hardly any.
+    """
+    if loss.probabilities(np.zeros(1)) is not None:
+        return 1.0
     return SMALLEST_NOISE * (config.epsilon if config.epsilon is not None else 1e-9)
 
 
@@ -335,6 +345,7 @@ def early_wide(state: WideState) -> bool:
 def aim_of(config: AdaptiveConfig, state: WideState, judged: WideJudgement) -> float:
     """Return the risk that orders aim at."""
     share = AIM if judged.quadratic or config.orders == 1 else AIM_CURVED
+    share *= 1.0 if state.banks else FIRST_AIM
     return judged.epsilon * (share / AIM if config.confidence is not None else share * state.audit.aim)
 
 
