@@ -263,6 +263,11 @@ def is_frame(X: Any, owner: str) -> bool:
     return _as_frame(X, owner) is not None
 
 
+def frame_of(X: Any, owner: str) -> "nw.DataFrame[Any] | None":
+    """Return rows as a frame; None where they are none."""
+    return _as_frame(X, owner)
+
+
 def _as_frame(X: Any, owner: str) -> "nw.DataFrame[Any] | None":
     if isinstance(X, np.ndarray | list | tuple):
         return None

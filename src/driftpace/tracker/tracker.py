@@ -63,6 +63,7 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from driftpace.tables.encoding import Encoding, MissingPolicy
     from driftpace.tracker.open_pool import OpenPool
+    from driftpace.tracker.wide_frame import FrameLayout
 
 Draw = Callable[[int], tuple[Any, ...]]
 
@@ -133,6 +134,10 @@ class Tracker:
         The wide method follows thousands of columns, dense or sparse, in bands of their principal components; its promise is about
         the loss with a penalty of each band. By default it is used where rows have more than a hundred columns, by
         :class:`~driftpace.SquaredLoss` or a loss of two classes, without candidates, ``season`` and ``delay``.
+    text : str or sequence of str, optional
+        Columns of frames that are texts: hashed words and pairs of words, weighted by how rare they are in the first texts shown
+        (:class:`driftpace.tables.TextTerms`). Columns of lists of equal length, such as embeddings, need no setting. The other
+        columns are numbers.
     rng : int or numpy.random.Generator, optional
         Seeds the order in which rows are visited and the folds.
 
@@ -193,6 +198,7 @@ class Tracker:
         select: Selection | None = None,
         missing: "MissingPolicy" = "impute",
         method: str | None = None,
+        text: str | Sequence[str] | None = None,
         rng: np.random.Generator | int | None = None,
     ) -> None:
         validation.count("Tracker", least=1, cap=cap)
@@ -259,6 +265,14 @@ class Tracker:
         )
         self._state: Any = self._method.begin()
         self._may_widen = method is None
+        self._text = (text,) if isinstance(text, str) else tuple(text or ())
+        if self._text and not (_is_wide(self._method) or (method is None and can_be_wide(self._method))):
+            raise ParameterError(
+                "must be None without the wide method, which takes SquaredLoss or a loss of two classes, no candidates, season or delay.",
+                owner="Tracker",
+                name="text",
+            )
+        self._layout: FrameLayout | None = None
         self._reports: list[StepReport] = []
         self._missing: MissingPolicy = missing
         self._encoding: Encoding | None = None
@@ -386,10 +400,11 @@ class Tracker:
             raise ProtocolError("fit_pool() must be called before the first rows of a period are delivered.")
         learned, first = self._encoding, not self._state.rows_seen
         notes: tuple[str, ...] = ()
+        layout, pool = self._laid_out(pool, owner)
         method, state = self._widened(pool)
         if not is_frame(pool, owner) and _is_wide(method):
             rows = read_wide_rows(pool, owner=owner, features=state.features, columns=state.columns)
-            self._method, self._state = method, with_wide_pool(method, state, rows.X)
+            self._method, self._state, self._layout = method, with_wide_pool(method, state, rows.X), layout
             return ()
         if first and is_frame(pool, owner):
             learned, notes = learn_frame(pool, missing=self._missing, widen=self._state.features is None, owner=owner)
@@ -486,6 +501,7 @@ class Tracker:
         validation.count(owner, least=0, samples=samples, drawn=drawn)
         state = self._state
         if _is_wide(self._method):
+            _, pool = self._laid_out(pool, owner)
             rows = read_wide_rows(pool, owner=owner, features=state.features, columns=state.columns)
         else:
             given, _, _ = self._encoded(pool, owner, drop=False)
@@ -555,7 +571,7 @@ class Tracker:
         """
         began = time.perf_counter()
         validation.switch("Tracker.tell", balance=balance, final=final)
-        (method, state), late, pool = self._widened(X), self._late, self._pool
+        method, state, late, pool, layout = self._method, self._state, self._late, self._pool, self._layout
         require_order(state)
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
@@ -565,6 +581,7 @@ class Tracker:
             if X is None and value is not None:
                 raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name=name)
         if X is not None:
+            layout, X = self._laid_out(X, "Tracker.tell")
             event, encoding, method, state = self._event(X, y, more, "Tracker.tell")
             after = None if pool is None else pool.with_rows(event)
             if balance:
@@ -577,7 +594,7 @@ class Tracker:
             encoding = self._encoding
         if not final:
             self._state, self._late, self._encoding, self._pool = state, late, encoding, pool
-            self._method = method
+            self._method, self._layout = method, layout
             return None
         with np.errstate(over="ignore", invalid="ignore"):
             before, (state, report) = state, method.close(state)
@@ -589,7 +606,7 @@ class Tracker:
         del self._reports[report.period - 1 :]  # an interrupt may have fallen between the next two lines before
         self._reports.append(report)
         self._state, self._late, self._encoding, self._pool = state, late, encoding, None
-        self._method = method
+        self._method, self._layout = method, layout
         return report
 
     def _balanced(self, event: TellEvent) -> TellEvent:
@@ -686,6 +703,7 @@ class Tracker:
         self._pool = None if self._pool is None else self._pool.without_rows()
         if not self._state.rows_seen and not self._from_pool:
             self._encoding = None
+            self._layout = self._layout if self._state.features is not None else None
         self._late = None if self._late is None else self._late.forgotten()
 
     def step(self, draw: Draw, *, pool: int | None = None) -> StepReport:
@@ -1008,6 +1026,9 @@ class Tracker:
         encoding = None if self._encoding is None else self._encoding.to_values()
         body = to_body(self._method, self._state, self._reports)
         body |= {"encoding": encoding, "missing": self._missing, "from_pool": self._from_pool}
+        body["text"] = list(self._text)
+        if self._layout is not None:
+            body["layout"] = self._layout.to_values()
         if self._pool is not None:
             body["pool"] = self._pool.to_body()
         write_state(path, body if self._late is None else {**body, "late": self._late.to_body()})
@@ -1037,6 +1058,11 @@ class Tracker:
 
             tracker._encoding = Encoding.of(body["encoding"])
         tracker._missing, tracker._from_pool = body.get("missing", "impute"), body.get("from_pool", False)
+        tracker._text = tuple(body.get("text", ()))
+        if body.get("layout") is not None:
+            from driftpace.tracker.wide_frame import FrameLayout
+
+            tracker._layout = FrameLayout.of(body["layout"])
         if body.get("pool") is not None:
             from driftpace.tracker.open_pool import OpenPool
 
@@ -1061,7 +1087,7 @@ class Tracker:
         tracker = cls.__new__(cls)
         tracker._method, tracker._state, tracker._reports = method, state, list(reports)
         tracker._missing, tracker._encoding, tracker._from_pool = "impute", None, False
-        tracker._may_widen = True
+        tracker._may_widen, tracker._text, tracker._layout = True, (), None
         tracker._late = tracker._pool = None
         return tracker
 
@@ -1109,6 +1135,15 @@ class Tracker:
             X=rows.X, y=targets, columns=rows.columns, groups=codes, weights=weights, ids=ids, annotators=annotators
         )
         return event, encoding, method, state
+
+    def _laid_out(self, X: Any, owner: str) -> "tuple[FrameLayout | None, Any]":
+        """Return the layout of frames with texts or lists, which the first one shows, and rows as a matrix."""
+        if self._layout is None and not self._text and (_is_array(X) or not is_frame(X, owner)):
+            return None, X
+        from driftpace.tracker.wide_frame import FrameLayout
+
+        layout = self._layout or FrameLayout.of_frame(X, self._text, owner)
+        return layout, X if layout is None else layout.matrix(X, owner)
 
     def _widened(self, X: Any) -> tuple[Method, Any]:
         """Return the method and its state; before the first rows the wide method, where these have many columns."""
@@ -1165,6 +1200,7 @@ class Tracker:
         if self._state.rows_seen == 0:
             raise ProtocolError("the tracker has no model yet; call ask() and tell() first.")
         state, wide = self._state, _is_wide(self._method)
+        X = X if self._layout is None else self._layout.matrix(X, owner)
         given = X if wide and not is_frame(X, owner) else self._encoded(X, owner, drop=False)[0]
         read = read_wide_rows if wide else read_rows
         return read(given, owner=owner, features=state.features, columns=state.columns).X
@@ -1183,6 +1219,10 @@ def _named(owner: str) -> Iterator[None]:
         yield
     except DataError as error:
         raise (error if error.owner else error.renamed(owner=owner, name=error.name or "X")) from None
+
+
+def _is_array(X: Any) -> bool:
+    return isinstance(X, np.ndarray | list | tuple | InputRows)
 
 
 def _is_wide(method: Any) -> bool:

@@ -53,6 +53,9 @@ PILOT_ROWS = 90
 FIRST_AIM = 0.8
 """The share of the usual aim in a first period: it ends at the first look that says enough, which is a lucky one more often."""
 
+FIRST_CURVED = 1.35
+"""By how much variances of a first period are widened where the loss is not a quadratic: few rows are far from the minimiser."""
+
 PILOT_WITHOUT_POOL = 300
 """The same where no pool has shown the components."""
 
@@ -61,6 +64,7 @@ LEAST_SHARE = 0.05
 
 _VAGUE = 4.0
 _ROUNDS = 8
+_RELINEARISED = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -150,33 +154,24 @@ def judge_wide(config: AdaptiveConfig, state: WideState, rows: WideRows) -> Wide
 
 def _judge_first(config: AdaptiveConfig, state: WideState, rows: WideRows) -> WideJudgement:
     """Look at the rows of a first period: how much each band explains is anything from nothing to everything."""
-    slopes = rows.loss.curve.slope(rows.Z @ state.center, rows.y)
-    bends = np.maximum(rows.loss.curve.bend(rows.Z @ state.center, rows.y), 1e-6)
     floor, first = _floor(config, rows.loss), 1 if state.intercept else 0
-    level = max(float(np.square(slopes / bends).mean()), floor)
-    laws = power_laws(
-        rows.Z[:, first:],
-        -slopes / bends,
-        _scales(state),
-        state.sizes[first:],
-        noise=None if rows.quadratic else 1.0 / float(bends.mean()),
-        level=state.intercept,
-    )
-    noise = max(laws.mean_noise, floor) if rows.quadratic else 1.0  # of slopes, relative to the curvature
-    views = band_views(laws, state.sizes[first:])
-    if state.intercept:
-        vague = Prediction(shares=np.ones(1), mean=np.zeros((1, 1)), variance=np.array([_VAGUE * level]))
-        views = [vague, *views]
-    for _ in range(_ROUNDS):
-        fit = fit_bands(rows, views, state.parts, noise, upper=noise)
-        memory = NoiseMemory.of(fit.sums, config.noise_rates)
-        after = max(memory.estimate().mean, floor)
-        settled = abs(after - noise) <= 0.01 * noise
-        noise = after
-        if settled:
-            break
+    at, noise = state.center, 1.0
+    for relinearised in range(1 if rows.quadratic else _RELINEARISED):
+        views, level, guess = _first_views(state, rows, at)
+        noise = max(guess, floor) if rows.quadratic and not relinearised else noise
+        for _ in range(_ROUNDS):
+            fit = fit_bands(rows, views, state.parts, noise, upper=noise)
+            memory = NoiseMemory.of(fit.sums, config.noise_rates)
+            after = max(memory.estimate().mean, floor)
+            settled = abs(after - noise) <= 0.01 * noise
+            noise = after
+            if settled:
+                break
+        at = fit.center
     estimate = memory.estimate()
     fit = fit_bands(rows, views, state.parts, noise, upper=noise + config.noise_margin * estimate.error)
+    if not rows.quadratic:
+        fit = replace(fit, variances=FIRST_CURVED * fit.variances)
     energy = np.array(
         [
             float(posterior.shares @ (posterior.variance + np.square(posterior.mean).mean(axis=1)))
@@ -188,6 +183,30 @@ def _judge_first(config: AdaptiveConfig, state: WideState, rows: WideRows) -> Wi
     if state.intercept:
         penalty[0] = 0.0
     return _judgement(config, state, rows, _Known(penalty=penalty, views=tuple(views), estimate=estimate), fit=fit)
+
+
+def _first_views(state: WideState, rows: WideRows, at: FloatArray) -> tuple[list[Prediction], float, float]:
+    """Return the predictions of bands, the mean square of responses, and the noise, from the quadratic of the loss at a model."""
+    scores, first = rows.Z @ at, 1 if state.intercept else 0
+    bends = np.maximum(rows.loss.curve.bend(scores, rows.y), 1e-6)
+    responses = scores - rows.loss.curve.slope(scores, rows.y) / bends
+    root = np.sqrt(bends / bends.mean())
+    level = max(float(np.square(responses * root).mean()), 1e-300)
+    center = float(responses @ bends) / float(bends.sum()) if state.intercept else 0.0
+    Z = rows.Z[:, first:] * root[:, None]
+    laws = power_laws(
+        Z,
+        (responses - center) * root,
+        _scales(state),
+        state.sizes[first:],
+        noise=None if rows.quadratic else 1.0 / float(bends.mean()),
+        level=state.intercept,
+    )
+    views = band_views(laws, state.sizes[first:])
+    if state.intercept:
+        vague = Prediction(shares=np.ones(1), mean=np.zeros((1, 1)), variance=np.array([_VAGUE * level]))
+        views = [vague, *views]
+    return views, level, laws.mean_noise
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
