@@ -169,7 +169,58 @@ def calibration(runs: int = RUNS, cases: Any = CASES) -> None:
         print(line, flush=True)
 
 
+def first_looks(columns: int, rows: int, *, pool: int, runs: int, **world: Any) -> FloatArray:
+    """Return the stated and the true risk of first periods of so many rows, one line for each run."""
+    found = []
+    for seed in range(runs):
+        made = WideWorld(columns=columns, **world, rng=np.random.default_rng((11, seed)))
+        tracker = Tracker(SquaredLoss(), epsilon=EPSILON, method="wide", rng=seed)
+        if pool:
+            tracker.fit_pool(made.rows(pool))
+        tracker.ask()
+        report = tracker.tell(*made.draw(rows))
+        assert report is not None
+        found.append((report.risk_bound, penalised_excess(tracker, made)))
+    return np.array(found)
+
+
+def speed() -> None:
+    """Print the CPU seconds of pools and looks; ``look`` is ask() after 500 rows."""
+    from scipy import sparse
+
+    rng = np.random.default_rng(1)
+    columns, terms = 100_000, 100
+    cells = (rng.random(4500 * terms), rng.integers(0, columns, 4500 * terms), np.arange(0, 4501 * terms, terms))
+    texts = sparse.csr_matrix(cells, shape=(4500, columns))
+    dense = WideWorld(columns=10_000, rng=rng)
+    cases: list[tuple[str, Any, Any]] = [
+        ("10,000 columns, dense", dense.rows(3000), lambda: dense.draw(500)),
+        ("100,000 columns, sparse", texts[:4000], lambda: (texts[4000:], rng.standard_normal(500))),
+    ]
+    print("\nCPU seconds: a pool of 3,000 or 4,000 rows once, then 500 rows")
+    print(f"{'':26s}{'pool':>8s}{'deliver':>9s}{'first look':>12s}{'later look':>12s}{'close':>8s}")
+    for name, pool, draw in cases:
+        tracker = Tracker(SquaredLoss(), epsilon=0.05, rng=0)
+        times = [_cpu(lambda tracker=tracker, pool=pool: tracker.fit_pool(pool))]
+        looks = []
+        for _ in range(2):
+            tracker.ask()
+            X, y = draw()
+            deliver = _cpu(lambda tracker=tracker, X=X, y=y: tracker.tell(X, y, final=False))
+            looks.append(_cpu(tracker.ask))
+            close = _cpu(tracker.tell)
+        print(f"{name:26s}{times[0]:8.2f}{deliver:9.2f}{looks[0]:12.2f}{looks[1]:12.2f}{close:8.2f}", flush=True)
+
+
+def _cpu(call: Any) -> float:
+    began = time.process_time()
+    call()
+    return time.process_time() - began
+
+
 def main() -> None:
+    """Print everything."""
+    speed()
     calibration()
 
 

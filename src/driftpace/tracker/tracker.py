@@ -268,7 +268,7 @@ class Tracker:
         self._text = (text,) if isinstance(text, str) else tuple(text or ())
         if self._text and not (_is_wide(self._method) or (method is None and can_be_wide(self._method))):
             raise ParameterError(
-                "must be None without the wide method, which takes SquaredLoss or a loss of two classes, no candidates, season or delay.",
+                "must be None without the wide method: SquaredLoss or a loss of two classes, no candidates, season or delay.",
                 owner="Tracker",
                 name="text",
             )

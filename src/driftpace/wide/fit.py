@@ -19,7 +19,7 @@ from driftpace.adaptive.noise import NoiseSums
 from driftpace.losses import LinearLoss, SquaredLoss
 from driftpace.typing import BoolArray, FloatArray
 
-_ROUNDS = 6
+_ROUNDS = 4
 _SETTLED = 1e-2
 _NEWTON = 50
 _HALVINGS = 25

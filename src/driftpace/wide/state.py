@@ -63,8 +63,8 @@ LEAST_SHARE = 0.05
 """The least share of a drift that a band is expected to have."""
 
 _VAGUE = 4.0
-_ROUNDS = 8
-_RELINEARISED = 3
+_ROUNDS = 4
+_RELINEARISED = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -160,7 +160,7 @@ def _judge_first(config: AdaptiveConfig, state: WideState, rows: WideRows) -> Wi
         views, level, guess = _first_views(state, rows, at)
         noise = max(guess, floor) if rows.quadratic and not relinearised else noise
         for _ in range(_ROUNDS):
-            fit = fit_bands(rows, views, state.parts, noise, upper=noise)
+            fit = fit_bands(rows, views, state.parts, noise, upper=noise, rounds=2)
             memory = NoiseMemory.of(fit.sums, config.noise_rates)
             after = max(memory.estimate().mean, floor)
             settled = abs(after - noise) <= 0.01 * noise
