@@ -31,6 +31,7 @@ PAGES = {
     "constants": ("driftpace.constants",),
     "rules": ("driftpace.rules",),
     "adaptive": ("driftpace.adaptive",),
+    "wide": ("driftpace.wide",),
     "synthetic": ("driftpace.synthetic",),
     "testing": ("driftpace.testing",),
 }

@@ -29,6 +29,7 @@ SAVED = (
     "constants",
     "rules",
     "adaptive",
+    "wide",
     "records",
     "selection",
     "tracker",
@@ -40,13 +41,14 @@ NOT_SAVED = {
     "Curve", "LinearLoss", "LogLinkLoss", "VectorLoss", "LossSpec", "Candidate", "Selection", "Request", "MethodState",
     "ComposedConfig",
     "KeptPeriod", "LateWindow",
-    "OpenPool",
+    "OpenPool", "FrameLayout",
     # intermediate results of one call
     "Design", "Held", "Fit", "PeriodData", "Sizing", "SgdConfig", "Combined", "KnownSizes", "RuleContext", "RuleDecision",
     "Prediction", "AdaptiveFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound", "PeriodJudgement", "Criterion",
     "PeriodLook", "OpenPeriod", "RowCounts", "Mixture", "Measured", "Decision", "InUse", "RowsInUse", "Walks",
     "HeldOutBound", "Spending", "NoiseSums", "NoiseEstimate", "PeriodSupply", "Folds", "DesignRows", "InputRows", "EncodedInput",
-    "AnnotatorBias", "AnnotatorReport",
+    "AnnotatorBias", "AnnotatorReport", "WideLook", "WidePeriod", "WideRows", "WideFit", "BandPosterior", "WideJudgement",
+    "WideRowsNeeded", "PowerLaws",
     # events: a campaign saves them as rows, pools and kinds of entries
     "AskEvent", "TellEvent", "CloseEvent", "ForgetEvent",
 }  # fmt: skip

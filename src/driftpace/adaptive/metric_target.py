@@ -337,7 +337,9 @@ def _with_curve(
     )
     assert fit.whitened is not None, "rows have one score"
     directions = fit.whitened * np.sqrt(spread)
-    cost = 0.5 * float((rows.linear_loss.curve.bend(rows.X @ fit.model, rows.y) * np.square(directions).sum(axis=1)).mean())
+    cost = 0.5 * float(
+        (rows.linear_loss.curve.bend(rows.X @ fit.model, rows.y) * np.square(directions).sum(axis=1)).mean()
+    )
     if not cost > 0.0:
         return memory
     directions /= math.sqrt(cost)

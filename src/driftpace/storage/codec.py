@@ -128,6 +128,9 @@ TYPES: dict[str, str] = {
     "adaptive.metric-memory": "driftpace.adaptive:MetricMemory",
     "adaptive.metric-target": "driftpace.adaptive:MetricTarget",
     "adaptive.noise-memory": "driftpace.adaptive.noise:NoiseMemory",
+    # the wide method
+    "wide.spectrum": "driftpace.wide:Spectrum",
+    "wide.state": "driftpace.wide:WideState",
     # budgets
     "budget": "driftpace.planning:Budget",
     "cost.linear": "driftpace.planning:LinearCost",
@@ -158,6 +161,8 @@ TYPES: dict[str, str] = {
     "tracker.row-labels": "driftpace.tracker.state:RowLabels",
     "method.adaptive": "driftpace.tracker.adaptive_method:AdaptiveMethod",
     "method.adaptive.state": "driftpace.tracker.adaptive_method:AdaptiveMethodState",
+    "method.wide": "driftpace.tracker.wide_method:WideMethod",
+    "method.wide.state": "driftpace.tracker.wide_method:WideMethodState",
     "method.composed": "driftpace.tracker.composed_method:ComposedMethod",
     "method.composed.state": "driftpace.tracker.composed_context:ComposedState",
     "method.budget": "driftpace.tracker.budget_method:BudgetMethod",
@@ -171,7 +176,7 @@ TYPES: dict[str, str] = {
 _REGISTERED_LOSS = "loss.registered."
 """Begins the tags of losses that a user registered, which are found by name; no tag of :data:`TYPES` begins with it."""
 
-_DTYPES = ("<f8", "<i8", "|b1")
+_DTYPES = ("<f8", "<f4", "<i8", "|b1")
 
 
 SHAPE_ERRORS = (LookupError, TypeError, AttributeError, ValueError, RecursionError, AssertionError)
@@ -214,6 +219,8 @@ def encode(value: Any) -> Any:
         return {"!": "dict", "items": {name: encode(item) for name, item in value.items()}}
     if isinstance(value, np.ndarray):
         return _encode_array(value)
+    if hasattr(value, "indptr"):
+        return _encode_sparse(value)
     if is_dataclass(value) and not isinstance(value, type):
         held = {field.name: encode(getattr(value, field.name)) for field in fields(value) if is_saved(field)}
         return {"!": "record", "type": tag_of(type(value)), "fields": held}
@@ -248,6 +255,8 @@ def _decode(encoded: Any) -> Any:
         return {name: _decode(item) for name, item in encoded["items"].items()}
     if kind == "array":
         return _decode_array(encoded)
+    if kind == "sparse":
+        return _decode_sparse(encoded)
     if kind == "decimal":
         return _decode_decimal(encoded["value"])
     if kind == "enum":
@@ -338,6 +347,20 @@ def _decode_array(encoded: dict[str, Any]) -> "np.ndarray[Any, Any]":
         raise StateFileError(f"the state holds an array of type {encoded['dtype']!r}, which this version cannot read.")
     data = np.frombuffer(base64.b64decode(encoded["data"]), dtype=encoded["dtype"])
     return data.reshape(encoded["shape"]).astype(data.dtype.newbyteorder("="))
+
+
+def _encode_sparse(matrix: Any) -> dict[str, Any]:
+    """Encode a sparse matrix by its rows (CSR)."""
+    import numpy as np
+
+    parts = (matrix.data.astype(np.float64), matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64))
+    return {"!": "sparse", "shape": list(matrix.shape), "parts": [_encode_array(part) for part in parts]}
+
+
+def _decode_sparse(encoded: dict[str, Any]) -> Any:
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix(tuple(_decode_array(part) for part in encoded["parts"]), shape=tuple(encoded["shape"]))
 
 
 def _decode_decimal(text: Any) -> Decimal:

@@ -11,6 +11,7 @@ from driftpace.tables.limits import LOCAL_LIMITS, MAX_CATEGORIES, TableLimits
 from driftpace.tables.read import FileKind, read_columns
 from driftpace.tables.sample import DrawnRows, draw_rows, row_ids
 from driftpace.tables.target_encoder import TargetEncoder
+from driftpace.tables.text import TextTerms
 from driftpace.tables.write import rows_of, write_rows
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "NumberColumn",
     "TableLimits",
     "TargetEncoder",
+    "TextTerms",
     "draw_rows",
     "learn_encoding",
     "read_columns",

@@ -7,6 +7,7 @@ from typing import Any
 from driftpace import validation
 from driftpace.adaptive import AdaptiveConfig
 from driftpace.constants import PooledEstimator
+from driftpace.constraints import WholeSpace
 from driftpace.drift import Drift, Prequential, RecentChange
 from driftpace.errors import ParameterError
 from driftpace.learners import Sgd
@@ -22,28 +23,44 @@ from driftpace.tracker.composed_checks import check_part
 from driftpace.tracker.composed_method import ComposedMethod
 from driftpace.tracker.method import Method, ModelMethod
 from driftpace.tracker.state import ModelSpec
+from driftpace.tracker.wide_method import WideMethod, fits_wide
 
 MEMORY = 0.75
 """What a comparison of penalties keeps of its weight from period to period in the adaptive method: four periods' worth in all."""
+
+WIDE_COLUMNS = 100
+"""With more columns than this the wide method is used, unless another is asked for."""
 
 Build = Callable[[Loss, dict[str, Any], int | None], Any]
 """Return the method for a loss, the parts of a method, and the number of columns that it sees."""
 
 
 def build_method(
-    owner: str, spec: ModelSpec, config: AdaptiveConfig, parts: dict[str, Any], budget: Budget | None
+    owner: str,
+    spec: ModelSpec,
+    config: AdaptiveConfig,
+    parts: dict[str, Any],
+    budget: Budget | None,
+    *,
+    wide: bool | None = False,
 ) -> ModelMethod | BudgetMethod:
     """Return the adaptive method when no part is given, else one composed of the parts, the others by default.
 
-    By default the parts are single-pass SGD, sized by the do-not-update rule from the distance that the prequential statistic of
-    the last twenty periods sees.
+    With ``wide`` it is the wide method, with None where columns are known to be many. By default the parts are single-pass SGD,
+    sized by the do-not-update rule from the distance that the prequential statistic of the last twenty periods sees.
     """
     method: ModelMethod
     if all(part is None for part in parts.values()):
         if config.delay is not None and config.orders is None and budget is None:
             config = replace(config, orders=1)  # labels that are late cannot size a second batch
         method = AdaptiveMethod(spec=spec, config=config, budgeted=budget is not None)
+        if wide or (wide is None and (spec.features or 0) > WIDE_COLUMNS and can_be_wide(method)):
+            method = WideMethod(spec=spec, config=config, budgeted=budget is not None)
     else:
+        if wide:
+            raise ParameterError(
+                "must be None with learner=, drift= and rule=; got 'wide'.", owner=owner, name="method"
+            )
         method = _compose(owner, spec, config, parts, budgeted=budget is not None)
     check_part(owner, "loss", spec.loss)
     check_part(owner, "domain", spec.domain)
@@ -52,6 +69,44 @@ def build_method(
     built = method if budget is None else BudgetMethod(inner=method, budget=budget)
     check_method(owner, built)
     return built
+
+
+def can_be_wide(method: Any) -> bool:
+    """Whether the wide method can take the place of a method before the first rows."""
+    if isinstance(method, CandidatesMethod):
+        return False
+    inner = model_method(method)
+    if not isinstance(inner, AdaptiveMethod):
+        return False
+    spec, config = inner.spec, inner.config
+    return (
+        fits_wide(spec.loss)
+        and isinstance(spec.domain, WholeSpace)
+        and spec.start is None
+        and config.season is None
+        and config.delay is None
+    )
+
+
+def as_wide(method: Any, state: Any) -> tuple[Any, Any]:
+    """Return the wide method in place of the adaptive one, and its state, with the order that the first period has."""
+    inner = model_method(method)
+    assert isinstance(inner, AdaptiveMethod)
+    wide = WideMethod(spec=inner.spec, config=inner.config, budgeted=inner.budgeted)
+    if isinstance(method, BudgetMethod):
+        return replace(method, inner=wide), replace(
+            state, inner=replace(wide.begin(), order=state.order, period=state.period)
+        )
+    return wide, replace(wide.begin(), order=state.order, period=state.period)
+
+
+def with_wide_pool(method: Any, state: Any, X: Any) -> Any:
+    """Return the state of a wide method that was shown unlabelled rows."""
+    inner = model_method(method)
+    assert isinstance(inner, WideMethod)
+    if isinstance(method, BudgetMethod):
+        return replace(state, inner=inner.with_pool(state.inner, X))
+    return inner.with_pool(state, X)
 
 
 def _compose(
@@ -209,7 +264,7 @@ def check_weights(method: Any, owner: str) -> None:
     methods = method.methods if isinstance(method, CandidatesMethod) else (method,)
     if not all(model_method(one).uses_weights for one in methods):
         raise ParameterError(
-            "must be None with learner=, drift= and rule=: their bounds are about rows that count alike.",
+            f"must be None with {_named(methods)}, whose rows count alike.",
             owner=owner,
             name="sample_weight",
         )
@@ -228,12 +283,18 @@ def check_exposure(method: Any, owner: str) -> None:
             )
 
 
+def _named(methods: Sequence[Any]) -> str:
+    """Name methods as their users do."""
+    wide = any(isinstance(model_method(one), WideMethod) for one in methods)
+    return "the wide method" if wide else "learner=, drift= and rule="
+
+
 def check_annotators(method: Any, owner: str) -> None:
     """Refuse several labels of a row where a method, or the loss of one of its candidates, cannot use them."""
     methods = method.methods if isinstance(method, CandidatesMethod) else (method,)
     if not all(model_method(one).uses_weights for one in methods):
         raise ParameterError(
-            "must be None with learner=, drift= and rule=: their bounds are about rows with one label.",
+            f"must be None with {_named(methods)}, whose rows have one label.",
             owner=owner,
             name="annotators",
         )

@@ -20,6 +20,8 @@ LARGEST = 1e75
 
 MOST_COLUMNS = 5_000
 """The most columns of a linear model: beyond this, a matrix of columns by columns takes more than 200 MB."""
+MOST_WIDE_COLUMNS = 200_000
+"""The most columns of the wide method."""
 MOST_DENSE_CELLS = 50_000_000
 """The most cells of a sparse matrix that is made dense: 400 MB."""
 
@@ -32,7 +34,9 @@ class InputRows:
     columns: tuple[str, ...] | None
 
 
-def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, ...] | None) -> InputRows:
+def read_rows(
+    X: Any, *, owner: str, features: int | None, columns: tuple[str, ...] | None, most: int = MOST_COLUMNS
+) -> InputRows:
     """Return the rows of ``X``, in the order of ``columns`` when both sides have names; DataError otherwise."""
     frame = None if isinstance(X, InputRows) else _as_frame(X, owner)
     if isinstance(X, InputRows):
@@ -47,19 +51,91 @@ def read_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, .
     else:
         names = None
         array = array_values(X, owner)
-    if array.shape[1] > MOST_COLUMNS:
+    _check_columns(array.shape[1], features, most, owner)
+    _refuse_wild(array, names or columns, owner)
+    return InputRows(X=array, columns=names)
+
+
+def is_sparse(X: Any) -> bool:
+    """Return whether rows are a sparse matrix of SciPy."""
+    return hasattr(X, "toarray") and hasattr(X, "nnz")
+
+
+def column_count(X: Any) -> int | None:
+    """Return the number of columns of rows, as far as it can be seen without reading them."""
+    shape = X.X.shape if isinstance(X, InputRows) else getattr(X, "shape", None)
+    if shape is None:
+        first = X[0] if isinstance(X, list | tuple) and X else None
+        return len(first) if isinstance(first, list | tuple | np.ndarray) else None
+    return int(shape[1]) if len(shape) == 2 else None
+
+
+def read_wide_rows(X: Any, *, owner: str, features: int | None, columns: tuple[str, ...] | None) -> InputRows:
+    """Return rows of many columns, which stay sparse where they are: finite numbers, single or double precision."""
+    names = None
+    if is_sparse(X):
+        array = _sparse_values(X, owner)
+    elif isinstance(X, InputRows) or _as_frame(X, owner) is not None:
+        return read_rows(X, owner=owner, features=features, columns=columns, most=MOST_WIDE_COLUMNS)
+    else:
+        array = _plain_array(_from_device(X), f"{owner}(X=...)")
+        if array.ndim != 2:
+            raise DataError(
+                f"must be two-dimensional, rows by columns; got shape {array.shape}.", owner=owner, name="X"
+            )
+        if array.dtype != np.float32:
+            array = _as_floats(array, f"{owner}(X=...)")
+    _check_columns(array.shape[1], features, MOST_WIDE_COLUMNS, owner)
+    if not is_sparse(array):
+        _refuse_wild(array, columns, owner)
+    return InputRows(X=array, columns=names)
+
+
+def _from_device(X: Any) -> Any:
+    """Return an array of another library, which may be on a GPU, as one that NumPy reads."""
+    if isinstance(X, np.ndarray | list | tuple):
+        return X
+    for move in ("detach", "cpu", "get"):  # torch needs the first two, cupy the last
+        if hasattr(X, move) and hasattr(X, "__dlpack__"):
+            X = getattr(X, move)()
+            if isinstance(X, np.ndarray):
+                break
+    return X
+
+
+def _sparse_values(X: Any, owner: str) -> Any:
+    """Return a sparse matrix by rows (CSR), with finite floats."""
+    from scipy import sparse  # slow to import, and not always needed
+
+    if len(X.shape) != 2:
+        raise DataError(f"must be two-dimensional, rows by columns; got shape {X.shape}.", owner=owner, name="X")
+    if X.dtype.kind not in "biuf":
+        raise DataError(f"must be numeric; got a sparse matrix of {X.dtype}.", owner=owner, name="X")
+    matrix = sparse.csr_matrix(X, dtype=np.float64)
+    matrix.sum_duplicates()
+    bad = ~(np.abs(matrix.data) <= LARGEST)
+    if bad.any():
+        place = int(np.argmax(bad))
+        row = int(np.searchsorted(matrix.indptr, place, side="right")) - 1
         raise DataError(
-            f"must have at most {MOST_COLUMNS:,} columns, since the method keeps a matrix of columns by columns; got "
-            f"{array.shape[1]:,}.",
+            f"must be finite and below {LARGEST:g} in size; column {int(matrix.indices[place])} has "
+            f"{matrix.data[place]!s} in row {row}.",
             owner=owner,
             name="X",
         )
-    if array.shape[1] == 0:
+    return matrix
+
+
+def _check_columns(count: int, features: int | None, most: int, owner: str) -> None:
+    if count > most:
+        why = (
+            "since the method keeps a matrix of columns by columns" if most == MOST_COLUMNS else "such as hashed terms"
+        )
+        raise DataError(f"must have at most {most:,} columns, {why}; got {count:,}.", owner=owner, name="X")
+    if count == 0:
         raise DataError("must have at least one column; got none.", owner=owner, name="X")
-    if features is not None and array.shape[1] != features:
-        raise DataError(f"must have {features} columns; got {array.shape[1]}.", owner=owner, name="X")
-    _refuse_wild(array, names or columns, owner)
-    return InputRows(X=array, columns=names)
+    if features is not None and count != features:
+        raise DataError(f"must have {features} columns; got {count}.", owner=owner, name="X")
 
 
 def read_targets(y: Any, *, owner: str, rows: int, several: bool = False) -> FloatArray:
@@ -236,6 +312,11 @@ def is_frame(X: Any, owner: str) -> bool:
     return _as_frame(X, owner) is not None
 
 
+def frame_of(X: Any, owner: str) -> "nw.DataFrame[Any] | None":
+    """Return rows as a frame; None where they are none."""
+    return _as_frame(X, owner)
+
+
 def _as_frame(X: Any, owner: str) -> "nw.DataFrame[Any] | None":
     if isinstance(X, np.ndarray | list | tuple):
         return None
@@ -291,9 +372,9 @@ def _frame_values(frame: "nw.DataFrame[Any]", owner: str) -> FloatArray:
 
 def array_values(X: Any, owner: str) -> FloatArray:
     """Return a two-dimensional array of floats, or raise DataError."""
-    if hasattr(X, "toarray") and hasattr(X, "nnz"):
+    if is_sparse(X):
         X = _dense(X, owner)
-    values = _plain_array(X, f"{owner}(X=...)")
+    values = _plain_array(_from_device(X), f"{owner}(X=...)")
     if values.ndim != 2:
         raise DataError(f"must be two-dimensional, rows by columns; got shape {values.shape}.", owner=owner, name="X")
     return np.ascontiguousarray(_as_floats(values, f"{owner}(X=...)"))
@@ -331,7 +412,7 @@ def _refuse_wild(array: FloatArray, names: tuple[str, ...] | None, owner: str) -
     if array.size == 0:
         return
     with np.errstate(invalid="ignore"):
-        largest = np.abs(array).max(axis=0)  # NaN wins in max
+        largest = np.abs(array).max(axis=0).astype(np.float64)  # NaN wins in max
     if not (largest <= LARGEST).all():
         column = int(np.argmax(~(largest <= LARGEST)))
         shown = repr(names[column]) if names else str(column)

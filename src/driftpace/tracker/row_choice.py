@@ -36,7 +36,7 @@ def choose_rows(
         inner = model_method(one)
         if not isinstance(inner, AdaptiveMethod):
             raise ParameterError(
-                f"must be 'uniform' with learner=, drift= and rule=: their rows count alike; got {how!r}.",
+                f"must be 'uniform' with this method, whose rows count alike; got {how!r}.",
                 owner=owner,
                 name="method",
             )
@@ -47,7 +47,7 @@ def choose_rows(
         adaptive = now.adaptive
         if adaptive is not None and (adaptive.banks or now.gathered):
             return _chosen(inner, now, X, samples, how, rng, before)
-    return rng.permutation(len(X))[:samples], None
+    return rng.permutation(X.shape[0])[:samples], None
 
 
 def _chosen(

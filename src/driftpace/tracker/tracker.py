@@ -24,7 +24,7 @@ from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.learners import Learner
-from driftpace.losses import Loss, MultiSquaredLoss, PoissonLoss, SoftmaxLoss, VectorLoss, classifies
+from driftpace.losses import LinearLoss, Loss, MultiSquaredLoss, PoissonLoss, SoftmaxLoss, VectorLoss, classifies
 from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook
 from driftpace.records import AnnotatorReport, Constants, DelayPrice, LabelSums, Money, Plan, Request, StepReport
 from driftpace.rules import Rule
@@ -32,13 +32,18 @@ from driftpace.selection import Selection
 from driftpace.storage import read_state, write_state
 from driftpace.tracker.builder import (
     MEMORY,
+    WIDE_COLUMNS,
+    as_wide,
     build_candidates,
     build_method,
+    can_be_wide,
     check_annotators,
     check_exposure,
     check_weights,
+    model_method,
     selection_of,
     uses_groups,
+    with_wide_pool,
 )
 from driftpace.tracker.candidates_method import CandidatesMethod
 from driftpace.tracker.codec import from_body, to_body
@@ -47,6 +52,7 @@ from driftpace.tracker.history import History
 from driftpace.tracker.inputs import (
     InputRows,
     as_rates,
+    column_count,
     is_frame,
     read_classes,
     read_exposure,
@@ -55,17 +61,20 @@ from driftpace.tracker.inputs import (
     read_rows,
     read_targets,
     read_weights,
+    read_wide_rows,
 )
 from driftpace.tracker.late import KeptPeriod, LateWindow, delay_of, find_delay_price
 from driftpace.tracker.method import Method, TellEvent, require_order
 from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
 from driftpace.tracker.row_choice import choose_rows
 from driftpace.tracker.state import ModelSpec
+from driftpace.tracker.wide_method import WideMethod
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from driftpace.tables.encoding import Encoding, MissingPolicy
     from driftpace.tracker.open_pool import OpenPool
+    from driftpace.tracker.wide_frame import FrameLayout
 
 Draw = Callable[[int], tuple[Any, ...]]
 
@@ -138,6 +147,14 @@ class Tracker:
         Missing cells are filled with the mean of their column in the first rows, and marked in a column of their own where these
         had some; or their rows are left out; or they are refused. Texts of frames become columns of 0 and 1. The first rows,
         or :meth:`fit_pool`, show how (:attr:`encoding`).
+    method : {"adaptive", "wide"}, optional
+        The wide method follows thousands of columns, dense or sparse, in bands of their principal components; its promise is about
+        the loss with a penalty of each band. By default it is used where rows have more than a hundred columns, by
+        :class:`~driftpace.SquaredLoss` or a loss of two classes, without candidates, ``season`` and ``delay``.
+    text : str or sequence of str, optional
+        Columns of frames that are texts: hashed words and pairs of words, weighted by how rare they are in the first texts shown
+        (:class:`driftpace.tables.TextTerms`). Columns of lists of equal length, such as embeddings, need no setting. The other
+        columns are numbers.
     rng : int or numpy.random.Generator, optional
         Seeds the order in which rows are visited and the folds.
 
@@ -200,9 +217,13 @@ class Tracker:
         l2: Sequence[float] | None = None,
         select: Selection | None = None,
         missing: "MissingPolicy" = "impute",
+        method: str | None = None,
+        text: str | Sequence[str] | None = None,
         rng: np.random.Generator | int | None = None,
     ) -> None:
         validation.count("Tracker", least=1, cap=cap)
+        if method is not None:
+            validation.choice("Tracker", ("adaptive", "wide"), method=method)
         validation.choice("Tracker", ("impute", "drop", "refuse"), missing=missing)
         validation.switch("Tracker", fit_intercept=fit_intercept)
         if features is not None:
@@ -246,8 +267,14 @@ class Tracker:
                 pool=pool,
                 entropy=entropy,
             )
-            return build_method("Tracker", spec, config, parts, budget)
+            wide = None if method is None and not candidates else method == "wide"
+            return build_method("Tracker", spec, config, parts, budget, wide=wide)
 
+        candidates = l2 is not None or select is not None
+        if candidates and method == "wide":
+            raise ParameterError(
+                "must be None with l2= and select=: the wide method has no candidates.", owner="Tracker", name="method"
+            )
         adaptive = each is None and all(part is None for part in parts.values())
         selection = selection_of("Tracker", loss, l2, select, each, memory=MEMORY if adaptive else 0.0)
         self._method: Method = (
@@ -258,6 +285,15 @@ class Tracker:
             )
         )
         self._state: Any = self._method.begin()
+        self._may_widen = method is None
+        self._text = (text,) if isinstance(text, str) else tuple(text or ())
+        if self._text and not (_is_wide(self._method) or (method is None and can_be_wide(self._method))):
+            raise ParameterError(
+                "must be None without the wide method: SquaredLoss or a loss of two classes, no candidates, season or delay.",
+                owner="Tracker",
+                name="text",
+            )
+        self._layout: FrameLayout | None = None
         self._reports: list[StepReport] = []
         self._missing: MissingPolicy = missing
         self._encoding: Encoding | None = None
@@ -386,13 +422,25 @@ class Tracker:
             raise ProtocolError("fit_pool() must be called before the first rows of a period are delivered.")
         learned, first = self._encoding, not self._state.rows_seen
         notes: tuple[str, ...] = ()
+        layout, pool = self._laid_out(pool, owner)
+        method, state = self._widened(pool)
+        if not is_frame(pool, owner) and _is_wide(method):
+            rows = read_wide_rows(pool, owner=owner, features=state.features, columns=state.columns)
+            self._method, self._state, self._layout = method, with_wide_pool(method, state, rows.X), layout
+            return ()
         if first and is_frame(pool, owner):
             learned, notes = learn_frame(pool, missing=self._missing, widen=self._state.features is None, owner=owner)
         given, _, encoding = self._encoded(pool, owner, drop=True, learned=learned)
-        rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
-        from driftpace.tracker.open_pool import OpenPool
+        method, state = self._widened(given)
+        if _is_wide(method):
+            rows = read_wide_rows(given, owner=owner, features=state.features, columns=state.columns)
+            self._method, self._state = method, with_wide_pool(method, state, rows.X)
+        else:
+            from driftpace.tracker.open_pool import OpenPool
 
-        self._pool, self._encoding = OpenPool.of_rows(rows), encoding
+            rows = read_rows(given, owner=owner, features=state.features, columns=state.columns)
+            self._pool = OpenPool.of_rows(rows)
+        self._encoding = encoding
         self._from_pool = self._from_pool or (first and encoding is not None)
         return notes
 
@@ -473,9 +521,13 @@ class Tracker:
             require_order(self._state, "choose")
             samples = self.ask().samples
         validation.count(owner, least=0, samples=samples, drawn=drawn)
-        given, _, _ = self._encoded(pool, owner, drop=False)
-        rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
         state = self._state
+        if _is_wide(self._method):
+            _, pool = self._laid_out(pool, owner)
+            rows = read_wide_rows(pool, owner=owner, features=state.features, columns=state.columns)
+        else:
+            given, _, _ = self._encoded(pool, owner, drop=False)
+            rows = read_rows(given, owner=owner, features=state.features, columns=state.columns)
         if rng is None:
             rng = np.random.default_rng((self._method.spec.entropy, state.period, state.gathered, 2))
         places, weights = choose_rows(
@@ -546,7 +598,8 @@ class Tracker:
         """
         began = time.perf_counter()
         validation.switch("Tracker.tell", balance=balance, final=final)
-        state, late, pool, labels = self._state, self._late, self._pool, self._labels
+        method, state, late, pool, layout = self._method, self._state, self._late, self._pool, self._layout
+        labels = self._labels
         require_order(state)
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
@@ -562,21 +615,23 @@ class Tracker:
             if X is None and value is not None:
                 raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name=name)
         if X is not None:
-            event, encoding, labels = self._event(X, y, more, "Tracker.tell")
+            layout, X = self._laid_out(X, "Tracker.tell")
+            event, encoding, labels, method, state = self._event(X, y, more, "Tracker.tell")
             after = None if pool is None else pool.with_rows(event)
             if balance:
                 event = self._balanced(event)
             pool = after
             with _named("Tracker.tell"):
-                state = self._method.gather(state, event)
+                state = method.gather(state, event)
             late = None if late is None else late.with_rows(event)
         else:
             encoding = self._encoding
         if not final:
-            self._state, self._late, self._encoding, self._pool, self._labels = state, late, encoding, pool, labels
+            self._state, self._late, self._encoding, self._pool = state, late, encoding, pool
+            self._method, self._layout, self._labels = method, layout, labels
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            before, (state, report) = state, self._method.close(state)
+            before, (state, report) = state, method.close(state)
         late = None if late is None else late.after_close(before, state)
         check = None if pool is None else pool.check()
         if check is not None:
@@ -584,7 +639,8 @@ class Tracker:
         report = replace(report, seconds=time.perf_counter() - began)
         del self._reports[report.period - 1 :]  # an interrupt may have fallen between the next two lines before
         self._reports.append(report)
-        self._state, self._late, self._encoding, self._pool, self._labels = state, late, encoding, None, labels
+        self._state, self._late, self._encoding, self._pool = state, late, encoding, None
+        self._method, self._layout, self._labels = method, layout, labels
         return report
 
     def _balanced(self, event: TellEvent) -> TellEvent:
@@ -655,7 +711,7 @@ class Tracker:
             "ids": ids,
             "annotators": annotators,
         }
-        event, _, labels = self._event(X, y, more, owner)
+        event, _, labels, *_ = self._event(X, y, more, owner)
         with _named(owner):
             late, state, reports = self._late.tell_late(self._method, self._state, int(period), event)
         old = self._reports[period - 1 : self._state.period - 1]
@@ -688,6 +744,7 @@ class Tracker:
         self._pool = None if self._pool is None else self._pool.without_rows()
         if not self._state.rows_seen and not self._from_pool:
             self._encoding = None
+            self._layout = self._layout if self._state.features is not None else None
         self._labels = self._labels[: self._classes_fitted()]
         self._late = None if self._late is None else self._late.forgotten()
 
@@ -969,7 +1026,13 @@ class Tracker:
         ProtocolError
             Before the first fit.
         """
-        predicted = self._objective().predict(self._model(), self._values(X, "Tracker.predict"))
+        loss = self._objective()
+        if isinstance(loss, LinearLoss | VectorLoss):
+            predicted = loss.link(self._linear_scores(X, "Tracker.predict"))
+        else:
+            rows = self._rows(X, "Tracker.predict")
+            values = np.column_stack([rows, np.ones(len(rows))]) if self._method.spec.fit_intercept else rows
+            predicted = loss.predict(self._model(), values)
         if self._learns_classes:
             return np.array(self._labels)[predicted.astype(np.int64)]
         if exposure is None:
@@ -1085,8 +1148,11 @@ class Tracker:
         encoding = None if self._encoding is None else self._encoding.to_values()
         body = to_body(self._method, self._state, self._reports)
         body |= {"encoding": encoding, "missing": self._missing, "from_pool": self._from_pool}
+        body["text"] = list(self._text)
         if self._labels:
             body["labels"] = list(self._labels)
+        if self._layout is not None:
+            body["layout"] = self._layout.to_values()
         if self._pool is not None:
             body["pool"] = self._pool.to_body()
         write_state(path, body if self._late is None else {**body, "late": self._late.to_body()})
@@ -1116,6 +1182,11 @@ class Tracker:
 
             tracker._encoding = Encoding.of(body["encoding"])
         tracker._missing, tracker._from_pool = body.get("missing", "impute"), body.get("from_pool", False)
+        tracker._text = tuple(body.get("text", ()))
+        if body.get("layout") is not None:
+            from driftpace.tracker.wide_frame import FrameLayout
+
+            tracker._layout = FrameLayout.of(body["layout"])
         if body.get("pool") is not None:
             from driftpace.tracker.open_pool import OpenPool
 
@@ -1141,6 +1212,7 @@ class Tracker:
         tracker = cls.__new__(cls)
         tracker._method, tracker._state, tracker._reports = method, state, list(reports)
         tracker._missing, tracker._encoding, tracker._from_pool = "impute", None, False
+        tracker._may_widen, tracker._text, tracker._layout = True, (), None
         tracker._late, tracker._pool, tracker._labels = None, None, ()
         return tracker
 
@@ -1163,27 +1235,31 @@ class Tracker:
 
     def _event(
         self, X: Any, y: Any, more: Mapping[str, Any], owner: str
-    ) -> "tuple[TellEvent, Encoding | None, tuple[str | int, ...]]":
-        """Return rows as the method takes them, the encoding that they have shown, and the labels of classes."""
-        given, keep, encoding = self._encoded(X, owner, drop=True)
-        rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
-        count, labels = len(rows.X) if keep is None else keep.size, self._labels
+    ) -> "tuple[TellEvent, Encoding | None, tuple[str | int, ...], Method, Any]":
+        """Return rows as the method takes them, the encoding and the labels of classes so far, and the method with its state."""
+        method, state = self._widened(X)
+        given, keep, encoding = X, None, self._encoding
+        if not (_is_wide(method) and not is_frame(X, owner)):
+            given, keep, encoding = self._encoded(X, owner, drop=True)
+            method, state = self._widened(given)
+        read = read_wide_rows if _is_wide(method) else read_rows
+        rows = read(given, owner=owner, features=state.features, columns=state.columns)
+        count, labels = rows.X.shape[0] if keep is None else keep.size, self._labels
         if self._learns_classes:
             targets, labels = read_classes(y, labels, owner=owner, rows=count)
         else:
-            targets = read_targets(
-                y, owner=owner, rows=count, several=isinstance(self._method.spec.loss, MultiSquaredLoss)
-            )
-        codes, weights = self._groups(more["groups"], len(targets)), None
+            several = isinstance(method.spec.loss, MultiSquaredLoss)
+            targets = read_targets(y, owner=owner, rows=count, several=several)
+        codes, weights = self._groups(method, more["groups"], len(targets)), None
         if more["sample_weight"] is not None:
-            check_weights(self._method, owner)
+            check_weights(method, owner)
             weights = read_weights(more["sample_weight"], owner=owner, rows=len(targets))
         if more["exposure"] is not None:
             check_exposure(self._method, owner)
             exposure = read_exposure(more["exposure"], owner=owner, rows=len(targets))
             targets, weights = as_rates(targets, weights, exposure)
         if more["annotators"] is not None:
-            check_annotators(self._method, owner)
+            check_annotators(method, owner)
         ids, annotators = read_labels(more["ids"], more["annotators"], owner=owner, rows=len(targets))
         if keep is not None:
             targets, codes = targets[keep], None if codes is None else codes[keep]
@@ -1192,14 +1268,35 @@ class Tracker:
         event = TellEvent(
             X=rows.X, y=targets, columns=rows.columns, groups=codes, weights=weights, ids=ids, annotators=annotators
         )
-        return event, encoding, labels
+        return event, encoding, labels, method, state
 
-    def _groups(self, groups: Any, rows: int) -> Any:
+    def _laid_out(self, X: Any, owner: str) -> "tuple[FrameLayout | None, Any]":
+        """Return the layout of frames with texts or lists, which the first one shows, and rows as a matrix."""
+        if self._layout is None and not self._text and (_is_array(X) or not is_frame(X, owner)):
+            return None, X
+        from driftpace.tracker.wide_frame import FrameLayout
+
+        layout = self._layout or FrameLayout.of_frame(X, self._text, owner)
+        return layout, X if layout is None else layout.matrix(X, owner)
+
+    def _widened(self, X: Any) -> tuple[Method, Any]:
+        """Return the method and its state; before the first rows the wide method, where these have many columns."""
+        method, state = self._method, self._state
+        if X is None or not self._may_widen or state.features is not None or state.gathered or state.rows_seen:
+            return method, state
+        count = column_count(X)
+        if count is None or count <= WIDE_COLUMNS or not can_be_wide(method):
+            return method, state
+        return as_wide(method, state)
+
+    def _groups(self, method: Method, groups: Any, rows: int) -> Any:
         if groups is None:
             return None
-        if not uses_groups(self._method):
+        if not uses_groups(method):
             raise ParameterError(
-                "must be None with learner=, drift= and rule=, unless there are candidates to compare (l2=[...] or select=).",
+                "must be None with the wide method."
+                if _is_wide(method)
+                else "must be None with learner=, drift= and rule=, unless there are candidates to compare (l2=[...] or select=).",
                 owner="Tracker.tell",
                 name="groups",
             )
@@ -1225,8 +1322,14 @@ class Tracker:
         return made.rows, made.keep, made.encoding
 
     def _linear_scores(self, X: Any, owner: str) -> FloatArray:
-        values, loss, model = self._values(X, owner), self._objective(), self._model()
-        return loss.scores(model, values) if isinstance(loss, VectorLoss) else values @ model
+        """Return the scores of rows, (rows,) or (rows, outputs)."""
+        model, loss, rows = self._model(), self._objective(), self._rows(X, owner)
+        coef = loss.matrix(model) if isinstance(loss, VectorLoss) else model
+        if not self._method.spec.fit_intercept:
+            return np.asarray(rows @ coef)
+        if _is_wide(self._method):
+            return np.asarray(rows @ coef[:-1] + coef[-1])
+        return np.asarray(np.column_stack([rows, np.ones(len(rows))]) @ coef)
 
     def _objective(self) -> Loss:
         """Return the loss that the current model minimises, for as many classes as it has."""
@@ -1246,13 +1349,15 @@ class Tracker:
         loss = self._objective()
         return loss.outputs + 1 if isinstance(loss, VectorLoss) else 0
 
-    def _values(self, X: Any, owner: str) -> FloatArray:
-        """Return rows in the coordinates of the model."""
+    def _rows(self, X: Any, owner: str) -> Any:
+        """Return rows as the method takes them."""
         if self._state.rows_seen == 0:
             raise ProtocolError("the tracker has no model yet; call ask() and tell() first.")
-        given = self._encoded(X, owner, drop=False)[0]
-        rows = read_rows(given, owner=owner, features=self._state.features, columns=self._state.columns)
-        return np.column_stack([rows.X, np.ones(len(rows.X))]) if self._method.spec.fit_intercept else rows.X
+        state, wide = self._state, _is_wide(self._method)
+        X = X if self._layout is None else self._layout.matrix(X, owner)
+        given = X if wide and not is_frame(X, owner) else self._encoded(X, owner, drop=False)[0]
+        read = read_wide_rows if wide else read_rows
+        return read(given, owner=owner, features=state.features, columns=state.columns).X
 
     def _model(self) -> FloatArray:
         coef: FloatArray | None = self._state.coef
@@ -1268,6 +1373,15 @@ def _named(owner: str) -> Iterator[None]:
         yield
     except DataError as error:
         raise (error if error.owner else error.renamed(owner=owner, name=error.name or "X")) from None
+
+
+def _is_array(X: Any) -> bool:
+    return isinstance(X, np.ndarray | list | tuple | InputRows)
+
+
+def _is_wide(method: Any) -> bool:
+    """Whether a method takes rows of many columns, sparse ones as they are."""
+    return not isinstance(method, CandidatesMethod) and isinstance(model_method(method), WideMethod)
 
 
 def _entropy(rng: np.random.Generator | int | None) -> int:

@@ -1,0 +1,165 @@
+"""What a closed period in bands shows beyond its risk: the audit, the certificate, and the checks of its assumptions."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from driftpace.adaptive.audit import Measured, mean_product, with_measured_risk
+from driftpace.adaptive.certificate import MARGIN, MARGIN_CURVED, mixture_quantile
+from driftpace.adaptive.checks import STATUSES, Supply, counted
+from driftpace.adaptive.state import AdaptiveConfig
+from driftpace.records import Assumption, Verdict
+from driftpace.typing import BoolArray, FloatArray
+from driftpace.wide.fit import BandPosterior, WideRows
+from driftpace.wide.sizing import components
+from driftpace.wide.state import WideJudgement, WideState
+
+_NOISE_ERRORS = 1.64
+_WARNING, _DRIFT = 0.05, 0.001
+_JUMP_WARNING, _JUMP = 0.2, 0.5
+_SLOW = 10.0
+_EXPLAINED = 0.3
+_TAIL_ROWS = 40
+
+
+def audit_wide(
+    state: WideState,
+    after: WideState,
+    rows: WideRows,
+    judged: WideJudgement,
+    decided: WideJudgement,
+    fresh: BoolArray,
+    held_out: WideRows | None,
+) -> tuple[WideState, Measured | None]:
+    """Return the state ``after`` a period with its audit, and the excess risk that was measured; None where no rows measure it.
+
+    Rows that no decision saw measure the model that was decided on; the fit that includes them is better by as much as its stated
+    risk is smaller. Rows that are ``held_out`` measure the fit itself.
+    """
+    if held_out is not None:
+        measured = _measured(held_out, judged)
+    else:
+        measured = _measured(rows.select(fresh), decided) if state.banks else None
+        if measured is not None:
+            measured = replace(measured, excess=measured.excess + judged.risk - decided.risk)
+    if measured is None:
+        return after, None
+    count = 0 if held_out is None else len(held_out)
+    audit = with_measured_risk(after.audit, measured, judged.risk, judged.epsilon, count)
+    return replace(after, audit=audit), measured
+
+
+def _measured(rows: WideRows, judged: WideJudgement) -> Measured | None:
+    """Return half the mean product of the gradients of two rows in the norm of the penalised loss: its excess, without bias."""
+    sizes = [mixture.mean.shape[1] for mixture in judged.mixtures]
+    penalty = np.repeat(judged.penalty, sizes)
+    slopes = rows.loss.curve.slope(rows.Z @ judged.model, rows.y)
+    gradients = (rows.Z * slopes[:, None] + penalty * judged.model) / np.sqrt(judged.bend + penalty)
+    share = float(np.square(np.repeat(judged.kappa, sizes)).mean())
+    return mean_product(gradients, judged.noise * math.sqrt(share))
+
+
+def wide_certificate(config: AdaptiveConfig, state: WideState, judged: WideJudgement) -> float:
+    """Return an upper confidence bound of the excess of the penalised loss, as the adaptive method has one of the loss."""
+    shares, variances = components(judged)
+    wider = MARGIN if judged.quadratic else MARGIN_CURVED
+    spread = judged.kappa * judged.bend
+    if judged.fit is not None:
+        estimate = (
+            state.noise.with_rows(judged.fit.sums) if state.banks else state.noise.of(judged.fit.sums)
+        ).estimate()
+        wider *= max((estimate.mean + _NOISE_ERRORS * estimate.error) / judged.noise_upper, 1.0)
+        spread = spread * np.array([_unevenness(posterior) for posterior in judged.fit.posteriors])
+    return wider * mixture_quantile(judged.counts, shares, variances, spread, config.certificate_level)
+
+
+def _unevenness(posterior: BandPosterior) -> float:
+    """Return d tr(C^2) / tr(C)^2 of a band: 1 where every direction is known equally well."""
+    size, t = posterior.mean.shape[1], posterior.held
+    left: FloatArray = t / (1.0 + t * posterior.information)
+    unseen = size - len(left)
+    total = float(left.sum()) + unseen * t
+    return size * (float(left @ left) + unseen * t * t) / (total * total) if total > 0.0 else 1.0
+
+
+def wide_status(judged: WideJudgement) -> str:
+    """Return "stable", "warning" or "drift": whether the period's rows agree with the prediction."""
+    from scipy.special import gammaincc  # slow to import, and not always needed
+
+    fit = judged.fit
+    if fit is None or not judged.banks:
+        return STATUSES[0]
+    jump = max(float(posterior.shares[-1]) for posterior in fit.posteriors)
+    chance = float(gammaincc(0.5 * fit.freedom, 0.5 * fit.surprise))
+    if jump >= _JUMP or chance < _DRIFT:
+        return STATUSES[2]
+    return STATUSES[1] if jump >= _JUMP_WARNING or chance < _WARNING else STATUSES[0]
+
+
+def wide_checks(state: WideState, rows: WideRows, judged: WideJudgement, supply: Supply) -> tuple[Assumption, ...]:
+    """Return the verdicts of the period."""
+    return (_spectrum(state), _reference(state, judged), _tails(rows, judged), _pool(supply), _slow_drift(judged))
+
+
+def _spectrum(state: WideState) -> Assumption:
+    """Check whether the components were found on rows enough, and have most of the variance."""
+    spectrum = state.spectrum
+    found = (
+        f"{spectrum.components} components of {counted(spectrum.rows)} have {100 * spectrum.explained:.0f} % of the variance of "
+        f"{spectrum.columns:,} columns"
+    )
+    if not spectrum.from_pool:
+        sentence = (
+            f"No pool was shown: {found}; unlabelled rows given to fit_pool() show more of them, and cost no label."
+        )
+        return Assumption(name="components", verdict=Verdict.WARN, sentence=sentence)
+    if spectrum.explained < _EXPLAINED:
+        sentence = f"Only {found}: what the others say counts as noise."
+        return Assumption(name="components", verdict=Verdict.WARN, sentence=sentence)
+    return Assumption(name="components", verdict=Verdict.PASS, sentence=f"{found[0].upper()}{found[1:]}.")
+
+
+def _reference(state: WideState, judged: WideJudgement) -> Assumption:
+    """Say what the promise is about."""
+    sentence = (
+        f"The promise is about the penalised loss: of {state.size} coordinates {judged.effective:.0f} count, as many as about a "
+        "thousand rows could show."
+    )
+    return Assumption(name="effective coefficients", verdict=Verdict.PASS, sentence=sentence)
+
+
+def _tails(rows: WideRows, judged: WideJudgement) -> Assumption:
+    count = len(rows)
+    if judged.fit is None or count < _TAIL_ROWS:
+        sentence = f"Not checked: {counted(count)} are too few to judge tails."
+        return Assumption(name="tails", verdict=Verdict.PASS, sentence=sentence, judged=False)
+    share, usual = judged.fit.largest, min(4.0 * math.log(count) / count, 0.5)
+    text = f"{100 * share:.0f} % of the noise in {counted(count)}"
+    if share > 0.5:
+        sentence = f"One outlier dominates the variance ({text}), so the noise cannot be estimated: check that row."
+        return Assumption(name="tails", verdict=Verdict.FAIL, sentence=sentence)
+    if share > 2.5 * usual:
+        return Assumption(name="tails", verdict=Verdict.WARN, sentence=f"Tails are heavy: one row has {text}.")
+    return Assumption(name="tails", verdict=Verdict.PASS, sentence=f"No outlier dominates: the largest row has {text}.")
+
+
+def _pool(supply: Supply) -> Assumption:
+    if supply.missing > 0 and supply.exhausted:
+        missing = f"{counted(supply.missing)} {'is' if supply.missing == 1 else 'are'}"
+        sentence = f"The pool of this period is exhausted, and {missing} still missing."
+        return Assumption(name="pool", verdict=Verdict.FAIL, sentence=sentence)
+    return Assumption(name="pool", verdict=Verdict.PASS, sentence="The pool of this period is not exhausted.")
+
+
+def _slow_drift(judged: WideJudgement) -> Assumption:
+    """Check whether past periods help: the predicted excess loss of the last model against the target."""
+    name = "slow drift"
+    if not judged.banks:
+        return Assumption(name=name, verdict=Verdict.PASS, sentence="This is the first period: there is no drift yet.")
+    cost = 0.5 * float(judged.counts @ np.array([view.total for view in judged.views]))
+    times = cost / judged.epsilon
+    sentence = f"the predicted excess loss of the last model is {cost:.2g}, {times:.3g} times the target"
+    if times > _SLOW:
+        return Assumption(name=name, verdict=Verdict.WARN, sentence=f"The drift may be fast: {sentence}.")
+    return Assumption(name=name, verdict=Verdict.PASS, sentence=f"The last model is a useful start: {sentence}.")

@@ -1,0 +1,380 @@
+"""State of the wide method, and pure functions that judge a period and advance the state.
+
+The promise is about the penalised loss
+
+    R(w) + 1/2 sum_b lambda_b |u_b|^2,    lambda_b = s^2 / (N t_b),
+
+u_b being the whitened coordinates of band b, t_b their mean square, s^2 the noise and N = ``REFERENCE_ROWS``: the ridge penalty,
+band by band, that N rows call for. Its minimiser is u*_b kappa_b with kappa_b = c/(c + lambda_b), c the mean curvature, and the
+model kappa u exceeds the least penalised loss by c/2 sum_b kappa_b |u_b - u*_b|^2. Without the penalty the excess would count
+directions that no affordable number of rows shows.
+"""
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from driftpace.adaptive.audit import AuditState
+from driftpace.adaptive.bank import (
+    Bank,
+    Mixture,
+    Prediction,
+    first_bank,
+    predict,
+    prediction_of,
+    skip,
+    step_costs,
+    update,
+)
+from driftpace.adaptive.noise import NoiseEstimate, NoiseMemory, NoiseSums
+from driftpace.adaptive.state import (
+    AIM,
+    AIM_CURVED,
+    EARLY,
+    JUMP_SIZE,
+    LEAST_LOSS,
+    LOSS_MARGIN,
+    SMALLEST_NOISE,
+    AdaptiveConfig,
+)
+from driftpace.losses import LinearLoss
+from driftpace.typing import FloatArray
+from driftpace.wide.fit import WideFit, WideRows, fit_bands
+from driftpace.wide.prior import band_views, power_laws
+from driftpace.wide.spectrum import Spectrum, bands
+
+REFERENCE_ROWS = 1000.0
+"""The rows that the penalty of the promise is made for."""
+
+PILOT_ROWS = 90
+"""The rows of the first batch of all, where a pool has shown the components."""
+
+FIRST_AIM = 0.8
+"""The share of the usual aim in a first period: it ends at the first look that says enough, which is a lucky one more often."""
+
+FIRST_CURVED = 1.35
+"""By how much variances of a first period are widened where the loss is not a quadratic: few rows are far from the minimiser."""
+
+PILOT_WITHOUT_POOL = 300
+"""The same where no pool has shown the components."""
+
+LEAST_SHARE = 0.05
+"""The least share of a drift that a band is expected to have."""
+
+_VAGUE = 4.0
+_ROUNDS = 4
+_RELINEARISED = 2
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class WideState:
+    """What is known after some periods.
+
+    ``penalty`` is the lambda of each band and ``bend`` the mean curvature of past periods; ``banks`` are empty before the first
+    rows were closed.
+    """
+
+    spectrum: Spectrum
+    intercept: bool
+    noise: NoiseMemory
+    center: FloatArray
+    penalty: FloatArray | None = None
+    banks: tuple[Bank, ...] = ()
+    audit: AuditState = field(default_factory=AuditState)
+    rows: int = 0
+    bend: float = 1.0
+
+    @property
+    def size(self) -> int:
+        """The number of coordinates."""
+        return self.center.size
+
+    @property
+    def parts(self) -> tuple[slice, ...]:
+        """The bands of coordinates."""
+        return bands(self.spectrum.components, self.intercept)
+
+    @property
+    def sizes(self) -> FloatArray:
+        """The number of coordinates in each band."""
+        return np.array([float(part.stop - part.start) for part in self.parts])
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class WideJudgement:
+    """What is known in a period with the rows delivered so far; ``fit`` is None without rows.
+
+    ``kappa`` is c/(c + lambda_b) and ``counts`` are c kappa_b d_b, what a variance of one in every coordinate of a band costs;
+    ``model`` are the whitened coordinates of the model, kappa u.
+    """
+
+    epsilon: float
+    quadratic: bool
+    variances: FloatArray
+    noise: float
+    noise_upper: float
+    model: FloatArray
+    penalty: FloatArray
+    bend: float
+    kappa: FloatArray
+    counts: FloatArray
+    fit: WideFit | None
+    banks: tuple[Bank, ...]
+    views: tuple[Prediction, ...]
+
+    @property
+    def risk(self) -> float:
+        """The expected excess of the penalised loss."""
+        return 0.5 * float(self.counts @ self.variances)
+
+    @property
+    def mixtures(self) -> tuple[Mixture, ...]:
+        """The components of each band, after the rows if there are any."""
+        return self.views if self.fit is None else self.fit.posteriors
+
+    @property
+    def effective(self) -> float:
+        """The effective number of coefficients: sum_b kappa_b d_b."""
+        return float(self.counts.sum()) / self.bend
+
+
+def first_wide_state(spectrum: Spectrum, *, intercept: bool, rates: tuple[float, ...]) -> WideState:
+    """Return the state before the first row."""
+    size = spectrum.components + (1 if intercept else 0)
+    return WideState(
+        spectrum=spectrum, intercept=intercept, noise=NoiseMemory.of(NoiseSums(), rates), center=np.zeros(size)
+    )
+
+
+def judge_wide(config: AdaptiveConfig, state: WideState, rows: WideRows) -> WideJudgement:
+    """Return what is known of the period at hand. Without a past there must be rows."""
+    return _judge_later(config, state, rows) if state.banks else _judge_first(config, state, rows)
+
+
+def _judge_first(config: AdaptiveConfig, state: WideState, rows: WideRows) -> WideJudgement:
+    """Look at the rows of a first period: how much each band explains is anything from nothing to everything."""
+    floor, first = _floor(config, rows.loss), 1 if state.intercept else 0
+    at, noise = state.center, 1.0
+    for relinearised in range(1 if rows.quadratic else _RELINEARISED):
+        views, level, guess = _first_views(state, rows, at)
+        noise = max(guess, floor) if rows.quadratic and not relinearised else noise
+        for _ in range(_ROUNDS):
+            fit = fit_bands(rows, views, state.parts, noise, upper=noise, rounds=2)
+            memory = NoiseMemory.of(fit.sums, config.noise_rates)
+            after = max(memory.estimate().mean, floor)
+            settled = abs(after - noise) <= 0.01 * noise
+            noise = after
+            if settled:
+                break
+        at = fit.center
+    estimate = memory.estimate()
+    fit = fit_bands(rows, views, state.parts, noise, upper=noise + config.noise_margin * estimate.error)
+    if not rows.quadratic:
+        fit = replace(fit, variances=FIRST_CURVED * fit.variances)
+    energy = np.array(
+        [
+            float(posterior.shares @ (posterior.variance + np.square(posterior.mean).mean(axis=1)))
+            for posterior in fit.posteriors
+        ]
+    )
+    penalty = noise / (REFERENCE_ROWS * np.maximum(energy, 1e-12 * level))
+    penalty[first:] += rows.loss.l2 / _scales(state)
+    if state.intercept:
+        penalty[0] = 0.0
+    return _judgement(config, state, rows, _Known(penalty=penalty, views=tuple(views), estimate=estimate), fit=fit)
+
+
+def _first_views(state: WideState, rows: WideRows, at: FloatArray) -> tuple[list[Prediction], float, float]:
+    """Return the predictions of bands, the mean square of responses, and the noise, from the quadratic of the loss at a model."""
+    scores, first = rows.Z @ at, 1 if state.intercept else 0
+    bends = np.maximum(rows.loss.curve.bend(scores, rows.y), 1e-6)
+    responses = scores - rows.loss.curve.slope(scores, rows.y) / bends
+    root = np.sqrt(bends / bends.mean())
+    level = max(float(np.square(responses * root).mean()), 1e-300)
+    center = float(responses @ bends) / float(bends.sum()) if state.intercept else 0.0
+    Z = rows.Z[:, first:] * root[:, None]
+    laws = power_laws(
+        Z,
+        (responses - center) * root,
+        _scales(state),
+        state.sizes[first:],
+        noise=None if rows.quadratic else 1.0 / float(bends.mean()),
+        level=state.intercept,
+    )
+    views = band_views(laws, state.sizes[first:])
+    if state.intercept:
+        vague = Prediction(shares=np.ones(1), mean=np.zeros((1, 1)), variance=np.array([_VAGUE * level]))
+        views = [vague, *views]
+    return views, level, laws.mean_noise
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Known:
+    """The penalty of each band, its prediction, and the noise."""
+
+    penalty: FloatArray
+    views: tuple[Prediction, ...]
+    estimate: NoiseEstimate
+
+
+def _scales(state: WideState) -> FloatArray:
+    """Return the variance of rows in each band, before whitening: its geometric mean."""
+    first = 1 if state.intercept else 0
+    logs = np.log(state.spectrum.variance)
+    return np.exp([float(logs[part.start - first : part.stop - first].mean()) for part in state.parts[first:]])
+
+
+def _judgement(
+    config: AdaptiveConfig,
+    state: WideState,
+    rows: WideRows,
+    known: "_Known",
+    *,
+    fit: WideFit | None = None,
+    banks: tuple[Bank, ...] = (),
+) -> WideJudgement:
+    bend = 1.0 if rows.quadratic else fit.bend if fit is not None else state.bend
+    penalty, views, estimate = known.penalty, known.views, known.estimate
+    noise = max(estimate.mean, _floor(config, rows.loss))
+    kappa = bend / (bend + penalty)
+    sizes = state.sizes
+    if fit is None:
+        center = np.concatenate([view.center for view in views])
+        variances = np.array([view.total for view in views])
+    else:
+        center, variances = fit.center, fit.variances
+    return WideJudgement(
+        epsilon=_epsilon(config, estimate),
+        quadratic=rows.quadratic,
+        variances=variances,
+        noise=noise,
+        noise_upper=noise + config.noise_margin * estimate.error,
+        model=center * np.repeat(kappa, sizes.astype(int)),
+        penalty=penalty,
+        bend=bend,
+        kappa=kappa,
+        counts=bend * kappa * sizes,
+        fit=fit,
+        banks=banks,
+        views=views,
+    )
+
+
+def _judge_later(config: AdaptiveConfig, state: WideState, rows: WideRows) -> WideJudgement:
+    assert state.penalty is not None
+    banks = tuple(predict(bank) for bank in state.banks)
+    estimate = state.noise.estimate()
+    noise = max(estimate.mean, _floor(config, rows.loss))
+    views = tuple(prediction_of(bank, jump) for bank, jump in zip(banks, _jumps(state, noise), strict=True))
+    known = _Known(penalty=state.penalty, views=views, estimate=estimate)
+    if len(rows) == 0:
+        return _judgement(config, state, rows, known, banks=banks)
+    fit = fit_bands(rows, views, state.parts, noise, upper=noise + config.noise_margin * estimate.error)
+    known = replace(known, estimate=state.noise.with_rows(fit.sums).estimate())
+    return _judgement(config, state, rows, known, fit=fit, banks=banks)
+
+
+def _jumps(state: WideState, noise: float) -> list[float]:
+    """Return how far a jump would throw each coordinate of a band: as far as what the band explains; the level by all."""
+    explained = [float(np.square(state.center[part]).sum()) for part in state.parts]
+    total = sum(explained[1:] if state.intercept else explained)
+    found = []
+    for place, part in enumerate(state.parts):
+        size = part.stop - part.start
+        if state.intercept and place == 0:
+            found.append(JUMP_SIZE * (noise / state.bend + total))
+        else:
+            found.append(JUMP_SIZE * (explained[place] + LEAST_SHARE * total) / size)
+    return found
+
+
+def _floor(config: AdaptiveConfig, loss: LinearLoss) -> float:
+    """Return the least noise that is believed in: of probabilities the one that they have by themselves.
+
+    Few rows of two classes can be separated, and then show hardly any.
+    """
+    if loss.probabilities(np.zeros(1)) is not None:
+        return 1.0
+    return SMALLEST_NOISE * (config.epsilon if config.epsilon is not None else 1e-9)
+
+
+def _epsilon(config: AdaptiveConfig, estimate: NoiseEstimate) -> float:
+    if config.epsilon is not None:
+        return config.epsilon
+    assert config.tolerance is not None
+    best = max(estimate.best_loss - LOSS_MARGIN * estimate.best_loss_error, LEAST_LOSS * estimate.best_loss)
+    return config.tolerance * max(best, 1e-12)
+
+
+def advance_wide(state: WideState, rows: WideRows, judged: WideJudgement) -> WideState:
+    """Return the state after the period."""
+    fit = judged.fit
+    if fit is None:
+        center = np.concatenate([view.center for view in judged.views])
+        return replace(state, center=center, banks=tuple(skip(bank) for bank in judged.banks))
+    if state.banks:
+        banks = tuple(
+            update(bank, view, posterior.shares, posterior.mean, posterior.variance)
+            for bank, view, posterior in zip(judged.banks, judged.views, fit.posteriors, strict=True)
+        )
+        memory = state.noise.with_rows(fit.sums).next_period()
+    else:
+        banks = tuple(
+            first_bank(fit.center[part], float(variance), unit)
+            for part, variance, unit in zip(state.parts, fit.variances, _units(state, judged), strict=True)
+        )
+        memory = NoiseMemory.of(fit.sums, state.noise.rates).next_period()
+    return replace(
+        state,
+        center=fit.center,
+        penalty=judged.penalty,
+        banks=banks,
+        noise=memory,
+        rows=state.rows + len(rows),
+        bend=judged.bend,
+    )
+
+
+def _units(state: WideState, judged: WideJudgement) -> list[float]:
+    """Return the variance of a step of cost one in each band: the level has a drift of its own, bands share one by their energy."""
+    assert judged.fit is not None
+    energy = np.array(
+        [
+            count * (float(np.square(judged.fit.center[part]).mean()) + variance)
+            for count, part, variance in zip(judged.counts, state.parts, judged.variances, strict=True)
+        ]
+    )
+    if state.intercept:
+        energy[0] = 0.0
+    shares = np.maximum(energy / max(float(energy.sum()), 1e-300), LEAST_SHARE)
+    if state.intercept:
+        shares[0] = 1.0
+    return [
+        2.0 * judged.epsilon * float(share) / (float(size) * judged.bend)
+        for share, size in zip(shares, state.sizes, strict=True)
+    ]
+
+
+def early_wide(state: WideState) -> bool:
+    """Whether so little is known of the drift that decisions must see every row."""
+    return not state.banks or state.banks[0].periods < EARLY
+
+
+def aim_of(config: AdaptiveConfig, state: WideState, judged: WideJudgement) -> float:
+    """Return the risk that orders aim at."""
+    share = AIM if judged.quadratic or config.orders == 1 else AIM_CURVED
+    share *= 1.0 if state.banks else FIRST_AIM
+    return judged.epsilon * (share / AIM if config.confidence is not None else share * state.audit.aim)
+
+
+def drift_of(banks: tuple[Bank, ...], counts: FloatArray) -> tuple[float, float]:
+    """Return how far the best model moves in a period, in the norm of the promise: as expected, and at its upper end."""
+    from driftpace.adaptive.kernels import share_quantile
+
+    mean = upper = 0.0
+    for bank, count in zip(banks, counts, strict=True):
+        each, shares = step_costs(bank)
+        mean += float(shares @ each) * float(count) / bank.size
+        upper += share_quantile(each, shares, 0.95) * float(count) / bank.size
+    return math.sqrt(mean), math.sqrt(max(upper, mean))
