@@ -84,8 +84,8 @@ class QuantileLoss(LinearLoss):
     def tuned(self, scale: float, *, rows_per_coefficient: float = math.inf) -> Self:
         """Return the loss with the bandwidth for residuals of that scale, unless it has one; wider where rows are few.
 
-        With n rows per coefficient the bandwidth is n^-0.4 times the scale, the rate at which smoothing costs no more than sampling,
-        and at least 0.3 times: so many rows are near the quantile that the curvature is known.
+        With n rows per coefficient the bandwidth is n^-0.4 times the scale, the rate at which smoothing costs no more than
+        sampling, and at least 0.3 times: enough rows are then near the quantile to show the curvature.
         """
         if self.bandwidth is not None:
             return self
