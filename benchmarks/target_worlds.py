@@ -13,7 +13,7 @@ import numpy as np
 
 from driftpace import GammaLoss, HuberLoss, PoissonLoss, QuantileLoss, SquaredLoss, Tracker, TweedieLoss
 from driftpace.losses import LinearLoss
-from driftpace.synthetic import Shape, ShapedCounts, ShapedRegression
+from driftpace.synthetic import NoiseKind, Shape, ShapedCounts, ShapedRegression
 from driftpace.typing import FloatArray
 
 LOSSES: dict[str, tuple[LinearLoss, float]] = {
@@ -46,7 +46,7 @@ def world(name: str, features: int, shape: Shape, rng: int) -> ShapedCounts | Sh
             loss=loss,
             jump_at=8,
         )
-    noise = "student" if "heavy" in name else "gaussian"
+    noise: NoiseKind = "student" if "heavy" in name else "gaussian"
     return ShapedRegression(
         features=features, cost=cost, shape=shape, rng=rng, noise_kind=noise, intercept=True, jump_at=8
     )

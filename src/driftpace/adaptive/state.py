@@ -288,6 +288,9 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
         if settled:
             break
         white = first_metric(rows, state.model, fit.model)
+    if fit.noise_upper > rows.loss.most_noise:
+        fit = _with_noise_at_most(fit, rows.loss.most_noise)
+        noise = fit.noise
     return PeriodJudgement(
         epsilon=_epsilon(config, NoiseMemory.of(fit.sums).estimate()),
         quadratic=rows.quadratic,
@@ -329,6 +332,19 @@ def _level_free(state: AdaptiveState, rows: DesignRows, white: Coordinates, floo
         return max(free * float(each.mean()) / state.size, floor)
     total = float(np.square(group_sums(whitened * slopes[:, None], rows.groups)).sum())
     return max(free * total / count / state.size, floor)
+
+
+def _with_noise_at_most(fit: AdaptiveFit, most: float) -> AdaptiveFit:
+    """Return a look at first rows that show hardly any curvature, with their noise limited to what is plausible."""
+    share = most / fit.noise_upper
+    return replace(
+        fit,
+        noise=min(fit.noise, most),
+        noise_upper=most,
+        variances=share * fit.variances,
+        covariance=share * fit.covariance,
+        sums=replace(fit.sums, total=share * fit.sums.total, squares=share * share * fit.sums.squares),
+    )
 
 
 def _with_all_as_noise(fit: AdaptiveFit, most: float) -> AdaptiveFit:

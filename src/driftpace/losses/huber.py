@@ -58,8 +58,9 @@ class HuberLoss(LinearLoss):
         """Whether the threshold is yet to be learned."""
         return self.threshold is None
 
-    def tuned(self, scale: float) -> Self:
+    def tuned(self, scale: float, *, rows_per_coefficient: float = math.inf) -> Self:
         """Return the loss with the threshold for residuals of that scale, unless it has one."""
+        del rows_per_coefficient
         return replace(self, threshold=_EFFICIENT * max(scale, 1e-12)) if self.threshold is None else self
 
     @property

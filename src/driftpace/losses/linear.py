@@ -10,6 +10,7 @@ curve. With s = Xw and the diagonal P of the penalty (ones, and zeros for the tr
 The mean over zero rows is zero, so that only the penalty remains.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -125,10 +126,15 @@ class LinearLoss(ABC):
         """Whether a parameter was left open, to be learned from the first rows by :meth:`tuned`."""
         return False
 
-    def tuned(self, scale: float) -> Self:
-        """Return the loss with open parameters set for residuals of that scale; the loss itself where none is open."""
-        del scale
+    def tuned(self, scale: float, *, rows_per_coefficient: float = math.inf) -> Self:
+        """Return the loss with open parameters set for residuals of that scale, known from so many rows per coefficient."""
+        del scale, rows_per_coefficient
         return self
+
+    @property
+    def most_noise(self) -> float:
+        """The largest plausible tr(H^-1 Cov g) per coefficient: a limit for first rows, which may show no curvature."""
+        return math.inf
 
     @property
     def exact(self) -> Self:

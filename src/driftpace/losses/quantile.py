@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from driftpace import validation
 from driftpace.losses.linear import Curve, LinearLoss
@@ -69,13 +69,28 @@ class QuantileLoss(LinearLoss):
         return self.bandwidth is None
 
     @property
+    def most_noise(self) -> float:
+        """Four times tau (1 - tau) / f, f the density of normal residuals at the quantile."""
+        if self.bandwidth is None:
+            return math.inf
+        density = math.exp(-0.5 * float(ndtri(self.tau)) ** 2) / _ROOT
+        return 4.0 * self.tau * (1.0 - self.tau) * self.bandwidth / BANDWIDTH / density
+
+    @property
     def exact(self) -> Self:
         """The check loss itself."""
         return replace(self, bandwidth=None)
 
-    def tuned(self, scale: float) -> Self:
-        """Return the loss with the bandwidth for residuals of that scale, unless it has one."""
-        return self if self.bandwidth is not None else replace(self, bandwidth=BANDWIDTH * max(scale, 1e-12))
+    def tuned(self, scale: float, *, rows_per_coefficient: float = math.inf) -> Self:
+        """Return the loss with the bandwidth for residuals of that scale, unless it has one; wider where rows are few.
+
+        With n rows per coefficient the bandwidth is n^-0.4 times the scale, the rate at which smoothing costs no more than
+        sampling, and at least 0.3 times: enough rows are then near the quantile to show the curvature.
+        """
+        if self.bandwidth is not None:
+            return self
+        share = max(BANDWIDTH, (rows_per_coefficient * math.sqrt(4.0 * self.tau * (1.0 - self.tau))) ** -0.4)
+        return replace(self, bandwidth=share * max(scale, 1e-12))
 
     @property
     def curve(self) -> Curve:
