@@ -43,7 +43,7 @@ NOT_SAVED = {
     # intermediate results of one call
     "Design", "Held", "Fit", "PeriodData", "Sizing", "SgdConfig", "Combined", "KnownSizes", "RuleContext", "RuleDecision",
     "Prediction", "AdaptiveFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound", "PeriodJudgement", "Criterion",
-    "PeriodLook", "OpenPeriod", "RowCounts", "Mixture", "Measured", "Decision", "InUse", "RowsInUse", "Walks",
+    "PeriodLook", "MetricLook", "OpenPeriod", "RowCounts", "Mixture", "Measured", "Decision", "InUse", "RowsInUse", "Walks",
     "HeldOutBound", "Spending", "NoiseSums", "NoiseEstimate", "PeriodSupply", "Folds", "DesignRows", "InputRows", "EncodedInput",
     "AnnotatorBias", "AnnotatorReport",
     # events: a campaign saves them as rows, pools and kinds of entries
