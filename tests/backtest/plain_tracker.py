@@ -25,6 +25,7 @@ class Said:
     assumptions: tuple[Assumption, ...]
     selected: None = None
     audit: None = None
+    metric: None = None
 
 
 class PlainTracker:

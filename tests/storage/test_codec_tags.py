@@ -45,7 +45,7 @@ NOT_SAVED = {
     # intermediate results of one call
     "Design", "Held", "Fit", "PeriodData", "Sizing", "SgdConfig", "Combined", "KnownSizes", "RuleContext", "RuleDecision",
     "Prediction", "AdaptiveFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound", "PeriodJudgement", "Criterion",
-    "PeriodLook", "OpenPeriod", "RowCounts", "Mixture", "Measured", "Decision", "InUse", "RowsInUse", "Walks",
+    "PeriodLook", "MetricLook", "OpenPeriod", "RowCounts", "Mixture", "Measured", "Decision", "InUse", "RowsInUse", "Walks",
     "HeldOutBound", "Spending", "NoiseSums", "NoiseEstimate", "PeriodSupply", "Folds", "DesignRows", "InputRows", "EncodedInput",
     "AnnotatorBias", "AnnotatorReport", "WideLook", "WidePeriod", "WideRows", "WideFit", "BandPosterior", "WideJudgement",
     "WideRowsNeeded", "PowerLaws",

@@ -151,15 +151,10 @@ class MetricMemory:
         return replace(after, periods=self.periods + 1, recent=np.concatenate([self.recent, line])[-_WINDOW:])
 
     def pooled(self, column: int) -> tuple[float, float]:
-        """Return the mean of a column of ``recent``, weighted by rows, and its standard error: that stated or seen, if larger."""
+        """Return the mean of a column of ``recent``, weighted by rows, and its standard error, these periods given."""
         weights, values = self.recent[:, 0], self.recent[:, column]
         mean = float(weights @ values / weights.sum())
-        stated = float((weights * weights) @ self.recent[:, 2])
-        count = float(weights.sum() ** 2 / (weights @ weights))
-        if count >= LEAST_PERIODS:
-            seen = float((weights * weights) @ np.square(values - mean)) * count / (count - 1.0)
-            stated = max(stated, seen)
-        return mean, math.sqrt(stated) / float(weights.sum())
+        return mean, math.sqrt(float((weights * weights) @ self.recent[:, 2])) / float(weights.sum())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -302,11 +302,11 @@ def answer_lines(result: "BacktestResult", written: Mapping[str, Path]) -> list[
     """Return the answer in a few lines; a missed target comes first, with where and why."""
     from driftpace.backtest import text
     from driftpace.backtest.breach import audit_text, breach_lines
-    from driftpace.backtest.judgement import judge_strategy, total_labels
+    from driftpace.backtest.judgement import judge, total_labels
     from driftpace.formatting import number, plural
 
     tracker = result.strategies[0]
-    judgement = judge_strategy(tracker, result.epsilon, result.confidence)
+    judgement = judge(result, tracker)
     total, periods = total_labels(tracker), len(result.periods)
     verdict = ("Result", f"{text.MET if judgement.kept else text.MISSED}: {text.judgement_text(judgement)}")
     orders = text.orders_text(result)
