@@ -434,7 +434,9 @@ def _old_curvatures(rows: DesignRows, memory: Memory, bends: FloatArray) -> Floa
     return np.asarray(np.square(whitened).sum(axis=1) * np.einsum("iaa->i", bends))
 
 
-def _metric_of_period(rows: DesignRows, memory: Memory, terms: "_RowTerms", curvature: float) -> tuple[FloatArray, float]:
+def _metric_of_period(
+    rows: DesignRows, memory: Memory, terms: "_RowTerms", curvature: float
+) -> tuple[FloatArray, float]:
     """Return what is added to the Hessian of the rows for the metric of their period, and as how many rows it counts.
 
     Of several scores, earlier rows have the mean curvature of this period in its scores: classes that vanished cost nothing now.
@@ -456,10 +458,9 @@ class _RowTerms:
     """What each row says of the accuracy of a fit, leverages taken out.
 
     ``each`` is the noise of a row, or group, in a coordinate, ``scores`` the sum of outer products of their gradients in the units
-    of the model, ``losses`` the losses without the row, ``curvatures`` the traces of the Hessians in whitened coordinates (of several scores, in
-    those of earlier rows), and
-    ``hessian`` the sum of Hessians. ``whitened``, where rows have one score, and ``gradients`` are in whitened coordinates, at the
-    model.
+    of the model, ``losses`` the losses without the row, ``curvatures`` the traces of the Hessians in whitened coordinates (of
+    several scores, in those of earlier rows), and ``hessian`` the sum of Hessians. ``whitened``, where rows have one score, and
+    ``gradients`` are in whitened coordinates, at the model.
     """
 
     each: FloatArray

@@ -10,7 +10,7 @@ import numpy as np
 from driftpace.backtest.check_result import NOTHING_GAINED, DriftGlance, LabelEstimate, TableCheck
 from driftpace.backtest.job import check_rows, default_loss
 from driftpace.backtest.periods import group_rows
-from driftpace.backtest.population import mean_losses, weighted_best, with_intercept
+from driftpace.backtest.population import intercept_free, mean_losses, scores_of, weighted_best, with_intercept
 from driftpace.backtest.proposals import (
     ColumnSummary,
     PeriodProposal,
@@ -26,10 +26,11 @@ from driftpace.constraints import WholeSpace
 from driftpace.datasets import Table
 from driftpace.errors import DataError, DriftpaceError
 from driftpace.learners.newton import minimise
-from driftpace.losses import LinearLoss, Loss, get_loss, loss_names
+from driftpace.losses import LinearLoss, Loss, VectorLoss
 from driftpace.tables import Column
 from driftpace.tables.cells import without_marks
 from driftpace.tables.dates import parse_dates
+from driftpace.tables.targets import list_classes
 from driftpace.typing import FloatArray
 
 OWNER = "check_table"
@@ -280,7 +281,13 @@ def _with_numbers(check: TableCheck, panel: Panel) -> TableCheck:
 def _describe(panel: Panel) -> str:
     """Return how the target is understood."""
     y = np.concatenate(panel.y)
-    if panel.two_classes:
+    if panel.task == "multiclass":
+        assert panel.classes is not None
+        most = np.bincount(y.astype(np.int64), minlength=len(panel.classes))
+        common = panel.classes[int(most.argmax())]
+        listed = list_classes(panel.classes)
+        return f"{len(panel.classes)} classes: {listed}; {100.0 * most.max() / y.size:.3g} % are {common}"
+    if panel.task == "classification":
         first, second = panel.classes or (f"{y.min():g}", f"{y.max():g}")
         return f"two classes, {first} and {second}; {100.0 * (y == y.max()).mean():.3g} % are {second}"
     return f"a number, {y.min():.6g} to {y.max():.6g}, mean {y.mean():.4g}"
@@ -297,7 +304,7 @@ def glance_at_drift(panel: Panel) -> DriftGlance | None:
     third = len(panel.periods) // 3
     if third == 0:
         return None
-    loss = default_loss(panel).with_unpenalised(1)
+    loss = intercept_free(default_loss(panel))
     old, new = slice(0, third), slice(len(panel.periods) - third, None)
     past, late = _thin(panel, old), _thin(panel, new)
     fit, test = late.every_other(0), late.every_other(1)
@@ -345,12 +352,13 @@ def _thin(panel: Panel, periods: slice) -> _Rows:
 def _fit(loss: Loss, rows: _Rows) -> FloatArray:
     """Return the best coefficients, the intercept last; a weak anchor at 0 decides between equally good ones."""
     X, y = with_intercept(rows.X), loss.encode(rows.y)
-    start = np.zeros(X.shape[1])
-    start[-1] = 0.0 if np.unique(rows.y).size == 2 else rows.y.mean()
+    start = np.zeros(X.shape[1] * scores_of(loss))
+    if not (isinstance(loss, VectorLoss) or np.unique(rows.y).size == 2):
+        start[-1] = rows.y.mean()
     best = minimise(loss, WholeSpace(), start, X, y, _ANCHOR)[0]
     if rows.weights is None:
         return best
-    assert isinstance(loss, LinearLoss)
+    assert isinstance(loss, LinearLoss | VectorLoss)
     return weighted_best(loss, X, y, rows.weights, best)[0]
 
 
@@ -416,9 +424,7 @@ def _estimate(panel: Panel, tolerance: float, runs: int, l2: float | None, rows:
     The best model of N rows is d s^2/2N from that of the world, where s^2, the noise, is 1 for classes and twice the best loss
     for numbers.
     """
-    loss = (
-        None if l2 is None else get_loss(loss_names("classification" if panel.two_classes else "regression")[0], l2=l2)
-    )
+    loss = None if l2 is None else default_loss(panel, l2)
     result = replay(panel, loss=loss, tolerance=tolerance, runs=runs, workers=1, baselines=[], progress=False)
     followed = result.strategies[0]
     best = float(np.mean(result.best_loss))
@@ -428,5 +434,8 @@ def _estimate(panel: Panel, tolerance: float, runs: int, l2: float | None, rows:
         first=float(followed.samples[:, 0].mean()),
         later=float(followed.samples[:, 1:].mean()),
         reached=float((followed.excess_risk / np.asarray(result.epsilon)).mean()),
-        best_model_error=noise * (len(panel.features) + 1) / (2.0 * rows * tolerance * best),
+        best_model_error=noise
+        * (len(panel.features) + 1)
+        * scores_of(default_loss(panel))
+        / (2.0 * rows * tolerance * best),
     )

@@ -1,4 +1,4 @@
-"""Metrics of one run: excess risk on the whole period, loss and AUC on the run's test rows."""
+"""Metrics of one run: excess risk on the whole period; loss, and for classes AUC, accuracy and F1, on the run's test rows."""
 
 import math
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpace.backtest.job import SplitRows
 from driftpace.backtest.population import mean_losses
-from driftpace.losses import Loss
+from driftpace.losses import Loss, SoftmaxLoss
 from driftpace.typing import FloatArray
 
 
@@ -29,27 +29,63 @@ def auc(scores: FloatArray, y: FloatArray) -> float:
     return float((ranks[positive].sum() - 0.5 * ones * (ones + 1)) / (ones * zeros))
 
 
+def macro_auc(probabilities: FloatArray, y: FloatArray) -> float:
+    """Return the mean over classes of the AUC of one class against the others; NaN where no two classes are present.
+
+    >>> macro_auc(np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.5, 0.3]]), np.array([0.0, 1.0, 2.0]))
+    1.0
+    """
+    areas = [auc(probabilities[:, int(one)], np.where(y == one, 1.0, -1.0)) for one in np.unique(y)]
+    return float(np.mean(areas)) if len(areas) > 1 else math.nan
+
+
+def macro_f1(predicted: FloatArray, y: FloatArray) -> float:
+    """Return the mean of the F1 of the classes that occur or are predicted.
+
+    >>> macro_f1(np.array([0.0, 1.0, 1.0]), np.array([0.0, 1.0, 2.0]))  # 1, 2/3 and 0
+    0.5555555555555555
+    """
+    classes = np.union1d(predicted, y)
+    hits = np.array([np.count_nonzero((predicted == one) & (y == one)) for one in classes])
+    sizes = np.array([np.count_nonzero(predicted == one) + np.count_nonzero(y == one) for one in classes])
+    return float(np.mean(2.0 * hits / sizes)) if classes.size else math.nan
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RunMetrics:
-    """One run of one strategy: arrays over periods. ``auc`` is NaN for regression and where a class is missing."""
+    """One run of one strategy: arrays over periods, as in :class:`~driftpace.backtest.Strategy`; NaN where not measured."""
 
     samples: FloatArray
     excess_risk: FloatArray
     test_loss: FloatArray
     auc: FloatArray
+    accuracy: FloatArray
+    macro_f1: FloatArray
 
 
 def measure(rows: tuple[SplitRows, ...], coefs: FloatArray, samples: FloatArray, *, classification: bool) -> RunMetrics:
     """Measure the models of a run, ``coefs[n]`` being the one in use at the end of period n."""
-    excess_risk, test_loss, areas = np.empty(len(rows)), np.empty(len(rows)), np.full(len(rows), np.nan)
+    excess_risk, test_loss = np.empty(len(rows)), np.empty(len(rows))
+    of_classes = np.full((3, len(rows)), np.nan)
     for period, (now, coef) in enumerate(zip(rows, coefs, strict=True)):
         X, y = now.test()
+        loss = now.population.loss
         excess_risk[period] = now.population.excess_risk(coef)[0]
-        test_loss[period] = _held_out(now.population.loss, coef, X, y, now.test_weights())
-        if classification:
-            areas[period] = auc(X @ coef, y)
+        test_loss[period] = _held_out(loss, coef, X, y, now.test_weights())
+        if isinstance(loss, SoftmaxLoss):
+            predicted = loss.predict(coef, X)
+            of_classes[0, period] = macro_auc(loss.probabilities(loss.scores(coef, X)), y)
+            of_classes[1, period] = float(np.mean(predicted == y))
+            of_classes[2, period] = macro_f1(predicted, y)
+        elif classification:
+            of_classes[0, period] = auc(X @ coef, y)
     return RunMetrics(
-        samples=np.asarray(samples, dtype=np.float64), excess_risk=excess_risk, test_loss=test_loss, auc=areas
+        samples=np.asarray(samples, dtype=np.float64),
+        excess_risk=excess_risk,
+        test_loss=test_loss,
+        auc=of_classes[0],
+        accuracy=of_classes[1],
+        macro_f1=of_classes[2],
     )
 
 

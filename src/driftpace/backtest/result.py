@@ -10,7 +10,9 @@ from driftpace.typing import FloatArray
 class Strategy:
     """A strategy, replayed: arrays are (runs, periods).
 
-    ``name`` is a key, ``title`` is for display, ``note`` is one sentence on its configuration. ``auc`` is None for regression.
+    ``name`` is a key, ``title`` is for display, ``note`` is one sentence on its configuration. ``auc`` is None for regression;
+    of several classes it is the mean over classes of one against the others. ``accuracy`` and ``macro_f1``, the mean of the F1 of
+    the classes, are given for several classes. All three are measured on the test rows.
     """
 
     name: str
@@ -20,6 +22,12 @@ class Strategy:
     excess_risk: FloatArray
     test_loss: FloatArray
     auc: FloatArray | None = None
+    accuracy: FloatArray | None = None
+    macro_f1: FloatArray | None = None
+
+
+CLASS_METRICS = ("auc", "accuracy", "macro_f1")
+"""The arrays of a strategy that only classes have."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -87,7 +95,8 @@ class BacktestResult:
     worst verdicts over runs and periods, one for each name, with their frequency. ``choices`` is None without candidates.
     ``checks`` are the verdicts of each period and run. ``movement`` (periods, coefficients), the intercept last, is how far each
     coefficient of the best model moved since the period before, as the excess risk of a model that is the best one but for the
-    old value of that coefficient; NaN in the first period.
+    old value of that coefficient, or of those of its column where there are several classes; NaN in the first period. ``classes``
+    are the values of the target that are 0, 1, ...; none for numbers.
     """
 
     table: str
@@ -112,6 +121,7 @@ class BacktestResult:
     notes: tuple[str, ...]
     seconds: float
     best_loss: tuple[float, ...] = ()
+    classes: tuple[str, ...] = ()
     skipped: tuple[SkippedBaseline, ...] = ()
     choices: CandidateChoices | None = None
     checks: CheckVerdicts | None = None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.backtest.result import (
+    CLASS_METRICS,
     LEDGER_FIELDS,
     BacktestResult,
     CandidateChoices,
@@ -21,7 +22,7 @@ from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
 
 SCHEMA = 1
-_TUPLES = ("features", "periods", "pool", "test_rows", "epsilon", "notes", "best_loss")
+_TUPLES = ("features", "periods", "pool", "test_rows", "epsilon", "notes", "best_loss", "classes")
 
 
 def to_json(result: BacktestResult) -> str:
@@ -98,7 +99,7 @@ def _strategy(body: dict[str, Any]) -> Strategy:
         samples=_array(body["samples"]),
         excess_risk=_array(body["excess_risk"]),
         test_loss=_array(body["test_loss"]),
-        auc=None if body["auc"] is None else _array(body["auc"]),
+        **{name: None if body[name] is None else _array(body[name]) for name in CLASS_METRICS},
     )
 
 
@@ -139,8 +140,10 @@ def _frame_columns(result: BacktestResult) -> dict[str, Any]:
     }
     for name in ("samples", "excess_risk", "test_loss"):
         columns[name] = np.concatenate([getattr(one, name).ravel() for one in result.strategies])
-    if result.classification:
-        columns["auc"] = np.concatenate([np.ravel(one.auc) for one in result.strategies])  # type: ignore[arg-type]
+    for name in CLASS_METRICS:
+        measured = [getattr(one, name) for one in result.strategies]
+        if all(values is not None for values in measured):
+            columns[name] = np.concatenate([np.ravel(values) for values in measured])
     nothing = np.full(cells * (strategies - 1), np.nan)
     for name in LEDGER_FIELDS:
         columns[name] = np.concatenate([getattr(result.ledger, name).ravel(), nothing])

@@ -15,11 +15,14 @@ from driftpace.backtest.judgement import (
     total_labels,
 )
 from driftpace.backtest.promise import promise, promise_kept
-from driftpace.backtest.result import BacktestResult, CandidateChoices, Strategy
+from driftpace.backtest.result import CLASS_METRICS, BacktestResult, CandidateChoices, Strategy
 from driftpace.backtest.yardstick import JUDGED_AFTER
 from driftpace.formatting import NOT_MEASURED, count, loss, money, number, plural, ratio, share
 from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
+
+CLASS_TITLES = {"auc": "AUC", "accuracy": "accuracy", "macro_f1": "macro F1"}
+"""The heading of each metric of classes."""
 
 _HEADS = ("", "labels", "a period", "cost", "risk/target", "target", "test loss")
 
@@ -28,8 +31,9 @@ _HEADS = ("", "labels", "a period", "cost", "risk/target", "target", "test loss"
 class SummaryRow:
     """One strategy in numbers, averaged over runs; ``auc`` is None for regression.
 
-    ``labels`` are bought in all periods together, ``cost`` is their price, ``risk_over_target`` the mean excess risk over
-    the mean target, ``periods_above`` how many periods were above the target for sure.
+    ``accuracy`` and ``macro_f1`` are None but for several classes. ``labels`` are bought in all periods together, ``cost`` is their
+    price, ``risk_over_target`` the mean excess risk over the mean target, ``periods_above`` how many periods were above the target
+    for sure.
     """
 
     name: str
@@ -42,6 +46,8 @@ class SummaryRow:
     kept: bool
     test_loss: float
     auc: float | None
+    accuracy: float | None = None
+    macro_f1: float | None = None
 
 
 def summary(result: BacktestResult) -> tuple[SummaryRow, ...]:
@@ -66,7 +72,8 @@ def render(result: BacktestResult) -> str:
 
 def render_table(result: BacktestResult) -> str:
     """Return the table of strategies, and the baselines that could not run."""
-    lines = [list(_HEADS) + (["AUC"] if result.classification else [])]
+    shown = {title: name for name, title in CLASS_TITLES.items() if getattr(result.strategies[0], name) is not None}
+    lines = [[*_HEADS, *shown]]
     for row, strategy in zip(summary(result), result.strategies, strict=True):
         line = [
             row.title,
@@ -77,7 +84,7 @@ def render_table(result: BacktestResult) -> str:
             outcome(result, strategy),
             loss(row.test_loss),
         ]
-        lines.append(line + ([f"{row.auc:.3f}"] if row.auc is not None else []))
+        lines.append(line + [f"{getattr(row, name):.3f}" for name in shown.values()])
     if not shows_money(result):
         for line in lines:
             del line[_HEADS.index("cost")]
@@ -105,11 +112,13 @@ def _summary_row(result: BacktestResult, strategy: Strategy) -> SummaryRow:
         periods_above=judged.periods_above,
         kept=promise_kept(strategy.excess_risk, np.array(result.epsilon), result.confidence),
         test_loss=float(strategy.test_loss.mean()),
-        auc=None if strategy.auc is None else _mean_known(strategy.auc),
+        **{name: _mean_known(getattr(strategy, name)) for name in CLASS_METRICS},
     )
 
 
-def _mean_known(values: FloatArray) -> float:
+def _mean_known(values: FloatArray | None) -> float | None:
+    if values is None:
+        return None
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else math.nan
 

@@ -14,7 +14,7 @@ import typer
 from driftpace.cli.options import Missing, Sheet, ShownList, loss_completion, parse_season
 from driftpace.cli.output import ListForm
 from driftpace.errors import ParameterError
-from driftpace.losses import loss_names
+from driftpace.losses import loss_names, loss_spec
 
 if TYPE_CHECKING:
     from driftpace.backtest import BacktestResult
@@ -49,7 +49,8 @@ def backtest(
         str | None,
         typer.Option(
             metavar=f"[{'|'.join(loss_names())}]",
-            help=f"Default: {loss_names('regression')[0]} for numbers, {loss_names('classification')[0]} for two classes.",
+            help=f"Default: {loss_names('regression')[0]} for numbers, {loss_names('classification')[0]} for two classes, "
+            f"{loss_names('multiclass')[0]} for more.",
             show_default=False,
             autocompletion=loss_completion,
         ),
@@ -168,7 +169,7 @@ def backtest(
         weight=weight,
         missing=missing.value,
         max_categories=max_categories,
-        class_codes=loss is None,
+        task=None if loss is None else loss_spec(loss).task,
         calendar=split_names(calendar) or (),
         dayfirst=dayfirst,
         exclude=split_names(exclude) or (),
@@ -243,7 +244,7 @@ def choose_loss(name: str | None, l2: float | None, panel: "Panel") -> "Loss | N
         return None
     from driftpace.losses import get_loss
 
-    return get_loss(name or loss_names("classification" if panel.two_classes else "regression")[0], l2=l2)
+    return get_loss(name or loss_names(panel.task)[0], l2=l2)
 
 
 def _require_target(epsilon: float | None, tolerance: float | None) -> None:

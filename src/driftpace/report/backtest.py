@@ -10,6 +10,7 @@ from driftpace.backtest.breach import audit_text, breach_lines, measured_mean
 from driftpace.backtest.judgement import find_strategy, judge_strategy, nan_mean, shows_money, total_labels
 from driftpace.backtest.result import BacktestResult, Strategy
 from driftpace.backtest.text import (
+    CLASS_TITLES,
     MET,
     MISSED,
     assumption_status,
@@ -187,9 +188,9 @@ def _audit_card(result: BacktestResult) -> list[Card]:
 
 def _strategies(result: BacktestResult) -> str:
     """Return all strategies as a table that becomes a list of boxes on a narrow screen."""
-    paid, classes = shows_money(result), any(each.auc is not None for each in result.strategies)
+    paid = shows_money(result)
     columns = ["Labels", *(["Money"] if paid else []), "Target", "Excess risk", "Risk / target", "Test loss"]
-    columns += ["AUC"] if classes else []
+    columns += [title for name, title in CLASS_TITLES.items() if getattr(result.strategies[0], name) is not None]
     widest = max((total_labels(each) for each in result.strategies if math.isfinite(total_labels(each))), default=0.0)
     head = "".join(f'<th scope="col" role="columnheader">{name}</th>' for name in ("Strategy", *columns))
     body = "".join(_row(result, each, columns, widest) for each in result.strategies)
@@ -227,6 +228,7 @@ def _configuration(result: BacktestResult) -> str:
     facts = [
         ("Table", result.table),
         ("Predicted column", result.target),
+        *([("Classes", ", ".join(result.classes))] if result.classes else []),
         (plural(len(result.features), "feature"), ", ".join(result.features)),
         ("Loss", result.loss.replace(", unpenalised=0", "")),
         ("Target", target_text(result)),
@@ -279,8 +281,10 @@ def _row(result: BacktestResult, strategy: Strategy, columns: list[str], widest:
     cells.append(f'<span class="badge {tone}">{sign} {found}</span>')
     risk = nan_mean(strategy.excess_risk)
     cells += [number(risk), ratio(risk / nan_mean(np.array(result.epsilon))), loss(nan_mean(strategy.test_loss))]
-    if "AUC" in columns:
-        cells.append("–" if strategy.auc is None else number(nan_mean(strategy.auc)))
+    for name, title in CLASS_TITLES.items():
+        if title in columns:
+            values = getattr(strategy, name)
+            cells.append("–" if values is None else number(nan_mean(values)))
     body = "".join(
         f'<td role="cell" data-label="{name}">{cell}</td>' for name, cell in zip(columns, cells, strict=True)
     )

@@ -154,7 +154,9 @@ class Selection:
         """
         values = read_l2(owner, l2)
         if not isinstance(loss, LinearLoss | VectorLoss):
-            raise ParameterError(f"must be a LinearLoss or VectorLoss when l2 is a list; got {loss!r}.", owner=owner, name="loss")
+            raise ParameterError(
+                f"must be a LinearLoss or VectorLoss when l2 is a list; got {loss!r}.", owner=owner, name="loss"
+            )
         if constants is not None and not isinstance(constants, Sequence):
             raise ParameterError(
                 f"must be one for each of {len(values)} l2; got {constants!r:.80}.",

@@ -26,6 +26,8 @@ FEW_VALUES = 50
 """Numbers of so few distinct values may be codes, and are judged as categories too."""
 FEWEST_ROWS, FEWEST_POSITIVES = 20, 5
 """With fewer rows, or rows of the rarer class, scores above the thresholds arise by chance."""
+MOST_CLASSES = 12
+"""Classes that are judged where there are several, the commonest."""
 MOST_ROWS = 20_000
 """Rows used; more would not change the answer."""
 
@@ -79,7 +81,13 @@ class Leak:
 
 
 def find_leaks(
-    columns: Mapping[str, Column], features: Sequence[str], target: str, y: FloatArray, keep: BoolArray
+    columns: Mapping[str, Column],
+    features: Sequence[str],
+    target: str,
+    y: FloatArray,
+    keep: BoolArray,
+    *,
+    classes: bool = False,
 ) -> list[Leak]:
     """Return the features that may give the target away.
 
@@ -95,6 +103,8 @@ def find_leaks(
         The target of the kept rows as numbers, two distinct ones for two classes.
     keep : array of bool
         The rows that have a target.
+    classes : bool, default False
+        Whether the numbers are codes of several classes: the AUC is then the mean over classes, each against the others.
 
     Returns
     -------
@@ -115,20 +125,30 @@ def find_leaks(
     chosen = np.unique(np.linspace(0, y.size - 1, min(y.size, MOST_ROWS)).astype(np.int64))
     rows, aims = np.flatnonzero(keep)[chosen], y[chosen]
     distinct, counts = np.unique(aims, return_counts=True)
-    classes = distinct.size == 2
-    if distinct.size < 2 or (classes and counts.min() < FEWEST_POSITIVES):
+    several = classes and distinct.size > 2
+    classes = several or distinct.size == 2
+    if several:  # one class at a time, the commonest first
+        order = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
+        each = [(aims == distinct[place]).astype(np.float64) for place in order if counts[place] >= FEWEST_POSITIVES]
+    else:
+        each = [] if distinct.size < 2 or (classes and counts.min() < FEWEST_POSITIVES) else [aims]
+    if not each:
         return after
     scores: dict[str, tuple[LeakKind, float, str]] = {}
-    predictors: dict[str, FloatArray] = {}
+    predictors: dict[str, list[FloatArray]] = {}
     for name in features:
-        predictors[name], kind = _predictor(columns[name], rows, aims)
-        scores[name] = (kind, *_score(predictors[name], aims, classes))
+        made = [_predictor(columns[name], rows, aim) for aim in each]
+        predictors[name] = [predictor for predictor, _ in made]
+        judged = [_score(predictor, aim, classes) for predictor, aim in zip(predictors[name], each, strict=True)]
+        scores[name] = (made[0][1], float(np.mean([score for score, _ in judged])), judged[0][1])
     least = {"correlation": CORRELATION, "rank correlation": RANK_CORRELATION, "AUC": AUC}
     suspects = [name for name, (_, score, measure) in scores.items() if score > least[measure]]
     if not suspects:
         return after
     leaks = []
-    others = _together([predictors[name] for name in features if name not in suspects], aims, classes)
+    rest = [name for name in features if name not in suspects]
+    together = [_together([predictors[name][place] for name in rest], aim, classes) for place, aim in enumerate(each)]
+    others = float(np.mean(together))
     for name in suspects:
         kind, score, measure = scores[name]
         if _left(score, classes) < LEFT_BY_OTHERS * _left(others, classes):
