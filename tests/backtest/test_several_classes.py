@@ -229,3 +229,13 @@ def test_a_copy_of_the_classes_is_a_leak_and_a_strong_feature_is_not(rng: np.ran
     leaks = find_leaks(columns, ["x", "z", "code"], "animal", y, keep, classes=True)
     assert [(leak.feature, leak.measure) for leak in leaks] == [("code", "AUC")]
     assert find_leaks(columns, ["x", "z"], "animal", y, keep, classes=True) == []
+
+
+def test_a_number_whose_ranges_are_the_classes_is_a_leak(rng: np.random.Generator) -> None:
+    minutes = np.where(rng.random(2000) < 0.05, np.nan, rng.exponential(30.0, 2000))
+    y = np.where(np.isnan(minutes), 3.0, np.digitize(np.nan_to_num(minutes), [15.0, 60.0]))
+    table = read_columns({"minutes": minutes, "x": rng.normal(size=2000), "y": y})
+    keep = np.ones(2000, dtype=np.bool_)
+    assert [leak.feature for leak in find_leaks(table, ["minutes", "x"], "y", y, keep, classes=True)] == ["minutes"]
+    near = read_columns({"minutes": minutes + rng.normal(0.0, 20.0, 2000), "x": rng.normal(size=2000), "y": y})
+    assert find_leaks(near, ["minutes", "x"], "y", y, keep, classes=True) == []

@@ -398,7 +398,7 @@ def estimate_labels(panel: Panel, gain: float) -> tuple[tuple[LabelEstimate, ...
         else tuple(weights[rows] for weights, rows in zip(panel.weights[last], chosen, strict=True)),
     )
     tolerances = [tolerance for tolerance in TOLERANCES if tolerance <= gain / 2.0][:3] or [TOLERANCES[-1]]
-    runs = 2 if len(panel.features) <= 20 else 1
+    runs = 2 if len(panel.features) * scores_of(default_loss(panel)) <= 20 else 1
     rows = float(np.mean(panel.sizes))
     penalty: float | None = None
     estimates: list[LabelEstimate] = []

@@ -24,6 +24,8 @@ LEFT_BY_OTHERS = 0.5
 """It is reported where it leaves less than this share of the error that all features not suspected leave together."""
 FEW_VALUES = 50
 """Numbers of so few distinct values may be codes, and are judged as categories too."""
+BINS = 100
+"""Bins of numbers, of equal frequency, where there are several classes."""
 FEWEST_ROWS, FEWEST_POSITIVES = 20, 5
 """With fewer rows, or rows of the rarer class, scores above the thresholds arise by chance."""
 MOST_CLASSES = 12
@@ -137,7 +139,7 @@ def find_leaks(
     scores: dict[str, tuple[LeakKind, float, str]] = {}
     predictors: dict[str, list[FloatArray]] = {}
     for name in features:
-        made = [_predictor(columns[name], rows, aim) for aim in each]
+        made = [_predictor(columns[name], rows, aim, binned=several) for aim in each]
         predictors[name] = [predictor for predictor, _ in made]
         judged = [_score(predictor, aim, classes) for predictor, aim in zip(predictors[name], each, strict=True)]
         scores[name] = (made[0][1], float(np.mean([score for score, _ in judged])), judged[0][1])
@@ -173,8 +175,12 @@ def _known_after(columns: Mapping[str, Column], features: Sequence[str], target:
     return leaks
 
 
-def _predictor(column: Column, rows: IntArray, y: FloatArray) -> tuple[FloatArray, LeakKind]:
-    """Return a feature as numbers that predict the target best: as they are, or the means of its categories."""
+def _predictor(column: Column, rows: IntArray, y: FloatArray, *, binned: bool = False) -> tuple[FloatArray, LeakKind]:
+    """Return a feature as numbers that predict the target best: as they are, or the means of its categories.
+
+    With ``binned``, numbers of many values are judged by the means of their bins too, missing cells being one: of several classes,
+    one may lie between the others.
+    """
     part = Column(kind=column.kind, values=column.values[rows], missing=column.missing[rows])
     if column.kind == "time":
         return part.values.astype(np.int64).astype(np.float64), "copy"
@@ -190,6 +196,11 @@ def _predictor(column: Column, rows: IntArray, y: FloatArray) -> tuple[FloatArra
         means = _category_means(numbers, y)
         if abs(_correlation(means, y)) > abs(_correlation(numbers, y)):
             return means, "determines"
+    if binned and distinct.size > FEW_VALUES:
+        ends = np.unique(np.quantile(numbers[~gone], np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
+        means = _category_means(np.where(gone, -1, np.searchsorted(ends, numbers)), y)
+        if _auc(means, y) > _auc(numbers, y):
+            return means, "copy"
     return numbers, "copy"
 
 
