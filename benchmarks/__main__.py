@@ -21,8 +21,8 @@ NAMES = (
     "selection",
     "service",
 )
-"""Run when no name is given. synthetic_study takes hours, batches one hour, orders, choice and absolute_targets a quarter, late and
-target_worlds some minutes: run them by name, or with make study."""
+"""Run when no name is given. synthetic_study takes hours, batches one hour, classes half an hour, orders, choice and
+absolute_targets a quarter, late and target_worlds some minutes: run them by name, or with make study."""
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ def replay_raw(name: str, target: str, runs: int) -> RawTable:
     path = SHARED / f"{name}.csv.gz"
     check = check_table(path, target=target)
     panel = read_table(path, period=check.period, target=check.target, exclude=check.suspects)
-    names = loss_names("classification" if panel.two_classes else "regression")
+    names = loss_names(panel.task)
     loss = None if check.l2 is None else get_loss(names[0], l2=check.l2)
     result = replay(panel, loss=loss, tolerance=check.tolerance, runs=runs, seed=SEED, baselines=BASELINES)
     return RawTable(name=name, check=check, result=result)

@@ -114,11 +114,11 @@ def test_leaks_are_named_and_the_numbers_are_without_them(rng: np.random.Generat
 def test_without_a_target_the_columns_are_listed(rng: np.random.Generator) -> None:
     check = check_table(_table(rng))
     assert check.target is None
-    assert check.candidates == ("x", "demand")
+    assert check.candidates == ("x", "demand", "city")
     assert len(check.periods) == 18
     assert check.command == "driftpace check FILE --period 'sold on:month' --target COLUMN"
     lines = _labels(check_lines(check))
-    assert lines["Target"] == "not named. Which column do you want to predict? Possible: x, demand"
+    assert lines["Target"] == "not named. Which column do you want to predict? Possible: x, demand, city"
     assert {column.name: (column.holds, column.target) for column in check.columns} == {
         "order_id": ("ids", None),
         "sold on": ("dates", None),
@@ -137,12 +137,15 @@ def test_a_column_called_target_is_proposed_and_said(rng: np.random.Generator) -
 
 
 def test_what_cannot_be_used_is_a_problem_not_an_error(rng: np.random.Generator) -> None:
-    check = check_table(_table(rng), target="city")
-    assert check.problems == ("target 'city' must be numbers or two classes; got 3 texts, such as 'Lima'.",)
+    table = _table(rng)
+    table["remark"] = [f"note {row}" for row in range(ROWS)]
+    check = check_table(table, target="remark")
+    problem = f"'remark' must be numbers or at most 100 classes; got {ROWS:,} texts, such as 'note 0'."
+    assert check.problems == (f"target {problem}",)
     assert len(check.periods) == 18
     lines = check_lines(check)
-    assert lines[0] == ("Problem", "Target 'city' must be numbers or two classes; got 3 texts, such as 'Lima'.")
-    assert _labels(lines)["Target"] == "city cannot be used; columns that can be predicted: x, demand"
+    assert lines[0] == ("Problem", f"Target {problem}")
+    assert _labels(lines)["Target"] == "remark cannot be used; columns that can be predicted: x, demand, city"
     assert lines[-1] == ("Next", "driftpace check FILE --period 'sold on:month' --target COLUMN")
     same = check_table({**_table(rng), "y": np.ones(ROWS)}, target="y")
     assert same.problems == ("target 'y' is the same in every row.",)

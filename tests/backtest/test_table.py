@@ -198,7 +198,7 @@ def test_a_bundled_table_knows_its_own_columns(load: Callable[[], Table]) -> Non
     assert (panel.name, panel.target, panel.features) == (table.name, table.target, table.features)
     assert panel.periods == tuple(str(year) for year in sorted(set(table["year"].tolist())))
     np.testing.assert_array_equal(np.concatenate(panel.y), table[table.target])
-    assert not panel.two_classes
+    assert panel.task == "regression"
 
 
 def test_another_target_of_a_bundled_table_keeps_the_recommended_features() -> None:
@@ -252,7 +252,7 @@ def test_pandas_periods_and_categories_are_texts() -> None:
 def test_two_classes_can_be_given_to_the_losses(given: list[Any], classes: tuple[str, str] | None) -> None:
     rows = given * 10
     panel = read_table({"t": [0] * 10 + [1] * 10, "x": np.arange(20.0), "y": rows}, period="t", target="y")
-    assert panel.two_classes
+    assert panel.task == "classification"
     assert panel.classes == classes
     encoded = LogisticLoss(l2=0.1).encode(np.concatenate(panel.y))
     np.testing.assert_array_equal(encoded, [-1.0, 1.0] * 10)
@@ -349,11 +349,10 @@ def test_missing_values_are_filled_and_marked() -> None:
 
 def test_codes_of_classes_are_not_regressed_in_silence() -> None:
     columns = {"t": [0] * 15 + [1] * 15, "x": np.arange(30.0)}
-    with pytest.raises(
-        DataError, match=r"target 'y' must be numbers or two classes; its values 0 to 2 look like codes"
-    ):
-        read_table({**columns, "y": [0, 1, 2] * 10}, period="t", target="y")
-    panel = read_table({**columns, "y": [0, 1, 2] * 10}, period="t", target="y", class_codes=False)
+    coded = read_table({**columns, "y": [0, 1, 2] * 10}, period="t", target="y")
+    assert coded.classes == ("0", "1", "2")
+    panel = read_table({**columns, "y": [0, 1, 2] * 10}, period="t", target="y", task="regression")
+    assert panel.classes is None
     assert panel.notes[1].startswith("Features have")
     rated = read_table({**columns, "y": [1, 2, 3, 4, 5] * 6}, period="t", target="y")
     assert any(
@@ -388,11 +387,11 @@ def test_columns_of_the_wrong_kind_are_refused() -> None:
     _refused(DataError, f": feature 'day' {feature} dates.", {"day": days}, features=["day"])
     odd = f": feature 'odd' {feature} values that are neither numbers nor texts."
     _refused(DataError, odd, {"odd": [1, b"a"] * 10}, features=["odd"])
-    _refused(DataError, ": target 'y' must be numbers or two classes; it is a date or time.", {"y": days})
+    _refused(DataError, ": target 'y' must be numbers or classes; it is a date or time.", {"y": days})
     _refused(
         DataError,
-        ": target 'y' must be numbers or two classes; got 4 texts, such as 'a'.",
-        {"y": list("abcd") * 5},
+        ": target 'y' must be numbers or at most 100 classes; got 20 texts, such as 'row 0'.",
+        {"y": [f"row {row}" for row in range(20)]},
     )
     _refused(
         DataError,

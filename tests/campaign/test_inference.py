@@ -44,8 +44,9 @@ def test_missing_cells_free_text_and_class_codes_are_noted() -> None:
     assert inference.definition.indicators == ("a",)
     assert dict(inference.notes)["Missing"].startswith("a: 1 of 60 cells is missing; filled with the mean")
     assert dict(infer(rows, id="row_id").notes)["Left out"] == "text: free text or ids"
-    with pytest.raises(ParameterError, match="'kind' holds 0 to 2 in the table, which look like codes of 3 classes"):
-        infer({**ROWS, "kind": [0, 1, 2] * 20}, target="kind")
+    coded = infer({**ROWS, "kind": [0, 1, 2] * 20}, target="kind")
+    assert (coded.definition.classes, coded.definition.loss) == (("0", "1", "2"), "softmax")
+    assert dict(coded.notes)["Classes"] == "3 in kind: 0, 1, 2; set loss to squared to predict them as numbers"
     assert infer({**ROWS, "kind": [0, 1, 2] * 20}, target="kind", loss="squared").definition.loss == "squared"
 
 

@@ -143,7 +143,7 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
         ),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--classes", "a"),
-            "--classes must be two different texts; got ('a',).",
+            "--classes must be two or more different texts, 100 at most together; got ['a'].",
         ),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--budget", "5"),
@@ -175,7 +175,7 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
         ),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--table", "pool.csv", "--loss", "logstic"),
-            "--loss must be one of 'squared', 'huber', 'poisson', 'gamma', 'tweedie', 'quantile', 'logistic', 'hinge'",
+            "--loss must be one of 'squared', 'huber', 'poisson', 'gamma', 'tweedie', 'quantile', 'logistic', 'hinge', 'softmax'",
         ),
         (
             ("churn", "--target", "y", "--epsilon", "1", "--audit", "0.9"),

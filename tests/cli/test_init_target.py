@@ -56,14 +56,15 @@ def test_numbers_are_numbers(folder: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("labels", "more", "sentence"),
     [
-        (("a", "b", "c"), (), "--target must hold numbers or two classes; 'y' holds 3 classes in t.csv (a, b, c)."),
+        (("a", "b", "c"), ("--loss", "hinge"), "--loss must be softmax for the 3 classes of 'y' in t.csv; got hinge."),
+        (("a", "b", "c"), ("--loss", "squared"), "--target must hold numbers or classes; 'y' holds 'a' among numbers"),
         (
             ("yes",),
             (),
-            "--target must hold numbers or two classes; 'y' holds 1 class in t.csv (yes); pass both as classes",
+            "--target must hold numbers or classes; 'y' holds 1 class in t.csv (yes); pass all as classes",
         ),
-        (("2026-11-16", "2026-11-17"), (), "--target must hold numbers or two classes; 'y' holds dates in t.csv."),
-        (("1", "2", "three"), (), "--target must hold numbers or two classes; 'y' holds 'three' among numbers"),
+        (("2026-11-16", "2026-11-17"), (), "--target must hold numbers or classes; 'y' holds dates in t.csv."),
+        (("1", "2", "three"), (), "--target must hold numbers or classes; 'y' holds 'three' among numbers"),
         (
             ("no", "yes", "maybe"),
             ("--classes", "no,yes"),
@@ -77,7 +78,7 @@ def test_numbers_are_numbers(folder: Path, run: Run) -> None:
         (
             ("1", "0"),
             ("--loss", "cubic"),
-            "--loss must be one of 'squared', 'huber', 'logistic', 'hinge'; got 'cubic'.",
+            "--loss must be one of 'squared', 'huber', 'logistic', 'hinge', 'softmax'; got 'cubic'.",
         ),
     ],
 )

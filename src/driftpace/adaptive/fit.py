@@ -32,6 +32,7 @@ _NEWTON = 30
 _HALVINGS = 20
 _GOOD_SHARE = 0.5
 _SETTLED = 1e-2
+_LONGEST = 5.0
 _LEVERAGE = 0.98
 _GROUP_LEVERAGE = 0.95
 _GROUP_POWER = 0.75
@@ -275,7 +276,7 @@ def _fitted(
         if rows.quadratic:
             return np.asarray(u + step)
         now = objective(u) if now is None else now
-        share = 1.0
+        share = _longest_share(rows, white, step)
         for _ in range(_HALVINGS):
             after = objective(u + share * step)
             if after <= now:
@@ -295,6 +296,17 @@ def _fitted(
         if gain <= 1e-12 * (1.0 + abs(now)):
             break
     return u
+
+
+def _longest_share(rows: DesignRows, white: Coordinates, step: FloatArray) -> float:
+    """Return the share of a Newton step to try first: all of it, unless it changes one of several scores beyond measure.
+
+    A class that appears where it was not expected has next to no curvature there, and its step would be endless.
+    """
+    if not isinstance(rows.loss, VectorLoss) or not len(rows):
+        return 1.0
+    reach = float(np.abs(rows.scores(white.plain(step))).max())
+    return min(1.0, _LONGEST / reach) if reach > 0.0 else 1.0
 
 
 def _of_block(

@@ -38,7 +38,7 @@ from driftpace.adaptive.rows import DesignRows, group_sums
 from driftpace.adaptive.season import SeasonState, after_period, first_season, with_season
 from driftpace.adaptive.season_search import SeasonSearch, with_period
 from driftpace.adaptive.sizing import Criterion
-from driftpace.losses import VectorLoss
+from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.losses.vector import outer_rows
 from driftpace.typing import FloatArray
 
@@ -288,7 +288,7 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
         if settled:
             break
         white = first_metric(rows, state.model, fit.model)
-    if fit.noise_upper > rows.loss.most_noise:
+    if isinstance(rows.loss, LinearLoss) and fit.noise_upper > rows.loss.most_noise:
         fit = _with_noise_at_most(fit, rows.loss.most_noise)
         noise = fit.noise
     return PeriodJudgement(

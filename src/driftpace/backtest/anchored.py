@@ -51,7 +51,7 @@ def fit_fresh(loss: Loss, X: FloatArray, y: FloatArray, scale: FloatArray) -> Fl
 def fit_shrunk(loss: Loss, X: FloatArray, y: FloatArray, strengths: FloatArray, scale: FloatArray) -> FloatArray:
     """Return one model for each strength, its slopes pulled towards zero and its intercept free: a first fit of few rows."""
     pulls = np.clip(strengths, LEAST, _MOST)[:, None] * scale
-    pulls[:, -1] = _BARELY
+    pulls[:, -max(loss.unpenalised, 1) :] = _BARELY
     anchors = np.zeros_like(pulls)
     anchors[:, -1] = _constant(loss, y)
     return _fit(loss, X, y, anchors, pulls) if len(y) else anchors

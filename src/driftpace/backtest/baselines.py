@@ -12,7 +12,7 @@ from driftpace.backtest.population import Population
 from driftpace.backtest.tracker_run import RowSource, TrackerRun
 from driftpace.constraints import Ball
 from driftpace.errors import CollinearColumnsError, DataError, DriftpaceError
-from driftpace.losses import LinearLoss
+from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.records import Constants
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray, IntArray
@@ -144,6 +144,8 @@ def generous_constants(job: Job) -> Constants:
 
 def paper_rule(job: Job, rows: tuple[SplitRows, ...], run: int) -> RunMetrics:
     """Measure Tracker.as_in_paper on rows with a column of ones, since it fits no intercept."""
+    if isinstance(job.loss, VectorLoss):
+        raise DataError("It is for losses of one score, such as those for numbers and for two classes.")
     radius = 2.0 * max(float(np.linalg.norm(now.best)) for now in job.populations)
     tracker = Tracker.as_in_paper(
         rows[0].population.loss,

@@ -12,8 +12,10 @@ from driftpace.backtest.job import check_rows, default_loss
 from driftpace.backtest.periods import group_rows
 from driftpace.backtest.population import (
     find_population,
+    intercept_free,
     mean_losses,
     model_error_share,
+    scores_of,
     weighted_best,
     with_intercept,
 )
@@ -33,10 +35,11 @@ from driftpace.constraints import WholeSpace
 from driftpace.datasets import Table
 from driftpace.errors import DataError, DriftpaceError
 from driftpace.learners.newton import minimise
-from driftpace.losses import LinearLoss, Loss
+from driftpace.losses import LinearLoss, Loss, VectorLoss
 from driftpace.tables import Column
 from driftpace.tables.cells import without_marks
 from driftpace.tables.dates import parse_dates
+from driftpace.tables.targets import list_classes
 from driftpace.typing import FloatArray
 
 OWNER = "check_table"
@@ -289,7 +292,13 @@ def _with_numbers(check: TableCheck, panel: Panel) -> TableCheck:
 def _describe(panel: Panel) -> str:
     """Return how the target is understood."""
     y = np.concatenate(panel.y)
-    if panel.two_classes:
+    if panel.task == "multiclass":
+        assert panel.classes is not None
+        most = np.bincount(y.astype(np.int64), minlength=len(panel.classes))
+        common = panel.classes[int(most.argmax())]
+        listed = list_classes(panel.classes)
+        return f"{len(panel.classes)} classes: {listed}; {100.0 * most.max() / y.size:.3g} % are {common}"
+    if panel.task == "classification":
         first, second = panel.classes or (f"{y.min():g}", f"{y.max():g}")
         return f"two classes, {first} and {second}; {100.0 * (y == y.max()).mean():.3g} % are {second}"
     return f"a number, {y.min():.6g} to {y.max():.6g}, mean {y.mean():.4g}"
@@ -306,7 +315,7 @@ def glance_at_drift(panel: Panel) -> DriftGlance | None:
     third = len(panel.periods) // 3
     if third == 0:
         return None
-    loss = default_loss(panel).with_unpenalised(1)
+    loss = intercept_free(default_loss(panel))
     old, new = slice(0, third), slice(len(panel.periods) - third, None)
     past, late = _thin(panel, old), _thin(panel, new)
     fit, test = late.every_other(0), late.every_other(1)
@@ -354,12 +363,13 @@ def _thin(panel: Panel, periods: slice) -> _Rows:
 def _fit(loss: Loss, rows: _Rows) -> FloatArray:
     """Return the best coefficients, the intercept last; a weak anchor at 0 decides between equally good ones."""
     X, y = with_intercept(rows.X), loss.encode(rows.y)
-    start = np.zeros(X.shape[1])
-    start[-1] = 0.0 if np.unique(rows.y).size == 2 else rows.y.mean()
+    start = np.zeros(X.shape[1] * scores_of(loss))
+    if not (isinstance(loss, VectorLoss) or np.unique(rows.y).size == 2):
+        start[-1] = rows.y.mean()
     best = minimise(loss, WholeSpace(), start, X, y, _ANCHOR)[0]
     if rows.weights is None:
         return best
-    assert isinstance(loss, LinearLoss)
+    assert isinstance(loss, LinearLoss | VectorLoss)
     return weighted_best(loss, X, y, rows.weights, best)[0]
 
 
@@ -399,7 +409,7 @@ def estimate_labels(panel: Panel, gain: float) -> tuple[tuple[LabelEstimate, ...
         else tuple(weights[rows] for weights, rows in zip(panel.weights[last], chosen, strict=True)),
     )
     tolerances = [tolerance for tolerance in TOLERANCES if tolerance <= gain / 2.0][:3] or [TOLERANCES[-1]]
-    runs = 2 if len(panel.features) <= 20 else 1
+    runs = 2 if len(panel.features) * scores_of(default_loss(panel)) <= 20 else 1
     rows = float(np.mean(panel.sizes))
     penalty: float | None = None
     model_error: float | None = None
@@ -442,7 +452,7 @@ def _estimate(result: BacktestResult, tolerance: float, model_error: float) -> L
 
 def _loss(panel: Panel, l2: float | None) -> Loss:
     """Return the default loss for the target, with that penalty."""
-    return default_loss(panel) if l2 is None else replace(default_loss(panel), l2=l2)  # type: ignore[type-var]
+    return default_loss(panel) if l2 is None else default_loss(panel, l2)
 
 
 def _model_error(panel: Panel, l2: float | None) -> float:

@@ -108,7 +108,7 @@ class TableCheck:
     sizes : tuple of int
         Labelled rows of each period.
     target_detail : str
-        How the target is understood: its two classes, or its range.
+        How the target is understood: its classes, or its range.
     unlabelled : int
         Rows without a target.
     features : tuple of str

@@ -76,7 +76,7 @@ def _why(reason: str) -> str:
 def _target(check: TableCheck) -> str:
     if check.target is None:
         if not check.candidates:
-            return "none: no other column holds numbers or two classes"
+            return "none: no other column holds numbers or classes"
         return f"not named. Which column do you want to predict? Possible: {_listed(check.candidates)}"
     if not check.features and check.problems and check.periods and check.target not in check.candidates:
         return f"{check.target} cannot be used; columns that can be predicted: {_listed(check.candidates) or 'none'}"

@@ -12,10 +12,10 @@ import numpy as np
 
 from driftpace.adaptive import MetricTarget, metric_target
 from driftpace.backtest.metric_target import affordable_excess
-from driftpace.backtest.population import Population, find_population
+from driftpace.backtest.population import Population, find_population, scores_of
 from driftpace.backtest.table import Panel
 from driftpace.errors import DataError, ParameterError
-from driftpace.losses import LinearLoss, Loss, classifies, get_loss, loss_names
+from driftpace.losses import LinearLoss, Loss, SoftmaxLoss, VectorLoss, classifies, get_loss, loss_names
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray, IntArray
 
@@ -153,9 +153,9 @@ class SplitRows:
 class Job:
     """A table ready to be replayed.
 
-    ``loss`` is the user's; ``epsilon`` is the target of each period; ``scale`` the spread of each coefficient's column,
-    which is 1 for the intercept; ``features`` are the names of the columns and ``baselines`` those of the baselines to replay.
-    Where the target is given in a ``metric``, ``epsilon`` is the excess risk that it affords in hindsight.
+    ``loss`` is the user's, for the classes of the table; ``epsilon`` is the target of each period; ``scale`` the spread of each
+    coefficient's column, which is 1 for the intercept; ``features`` are the names of the columns and ``baselines`` those of the
+    baselines to replay. Where the target is given in a ``metric``, ``epsilon`` is the excess risk that it affords in hindsight.
     """
 
     loss: Loss
@@ -172,7 +172,7 @@ class Job:
 
     @property
     def coefficients(self) -> int:
-        """The number of coefficients, the intercept included."""
+        """The number of coefficients of all scores, those of the intercept included."""
         return int(self.scale.size)
 
     @property
@@ -216,8 +216,10 @@ def prepare(
     baselines: Sequence[str] = (),
 ) -> Job:
     """Return the job of a panel, or refuse a table that cannot be replayed."""
-    loss = default_loss(panel, asked.l2) if loss is None else loss
+    loss = default_loss(panel, None if asked.l2 is None else 0.0) if loss is None else loss
     _check_loss(panel, loss)
+    if isinstance(loss, SoftmaxLoss):
+        loss = _with_classes(panel, loss)
     if asked.l2 is not None and loss.l2 != 0.0:
         raise ParameterError(
             f"must be the only penalty; the loss has l2={loss.l2!r} as well.",
@@ -231,9 +233,9 @@ def prepare(
     _check_collinearity(panel, loss)
     groups = panel.groups or (None,) * len(panel.periods)
     weights = panel.weights or (None,) * len(panel.periods)
-    if panel.weights is not None and not isinstance(loss, LinearLoss):
+    if panel.weights is not None and not isinstance(loss, LinearLoss | VectorLoss):
         raise ParameterError(
-            f"must be a LinearLoss where rows have weights; got {loss!r}.", owner="backtest", name="loss"
+            f"must be a LinearLoss or VectorLoss where rows have weights; got {loss!r}.", owner="backtest", name="loss"
         )
     populations = tuple(
         find_population(label, loss, X, y, whose, counts)
@@ -250,11 +252,11 @@ def prepare(
         epsilon = asked.tolerance * np.array([now.least for now in populations])
     return Job(
         loss=loss,
-        classification=classifies(loss),
+        classification=classifies(loss) or isinstance(loss, SoftmaxLoss),
         populations=populations,
         epsilon=epsilon,
         metric=metric,
-        scale=_scale(panel.X),
+        scale=np.repeat(_scale(panel.X), scores_of(loss)),
         asked=asked,
         test_fraction=test_fraction,
         seed=seed,
@@ -263,10 +265,23 @@ def prepare(
     )
 
 
-def default_loss(panel: Panel, l2: tuple[float, ...] | None = None) -> Loss:
-    """Return the default loss for the target, without a penalty where candidates are given."""
-    name = loss_names("classification" if panel.two_classes else "regression")[0]
-    return get_loss(name, l2=None if l2 is None else 0.0)
+def default_loss(panel: Panel, l2: float | None = None) -> Loss:
+    """Return the default loss for the target, with its default penalty unless another is given."""
+    name = loss_names(panel.task)[0]
+    loss = get_loss(name, l2=l2)
+    return _with_classes(panel, loss) if isinstance(loss, SoftmaxLoss) else loss
+
+
+def _with_classes(panel: Panel, loss: SoftmaxLoss) -> SoftmaxLoss:
+    """Return the loss for the classes of the table, or refuse one for fewer."""
+    classes = len(panel.classes or ()) or int(max(y.max() for y in panel.y)) + 1
+    if loss.classes is not None and loss.classes < classes:
+        raise ParameterError(
+            f"must have at least the {classes} classes of target {panel.target!r}; got classes={loss.classes}.",
+            owner="backtest",
+            name="loss",
+        )
+    return loss if loss.classes is not None else loss.with_outputs(classes - 1)
 
 
 def _check_loss(panel: Panel, loss: object) -> None:
@@ -276,8 +291,9 @@ def _check_loss(panel: Panel, loss: object) -> None:
     values = np.unique(np.concatenate(panel.y)).size
     if classifies(loss) and values > 2:
         raise DataError(
-            f"must be a regression loss, such as {loss_names('regression')[0]}, for target {panel.target!r}; "
-            f"{type(loss).__name__} is for two classes, and there are {values:,} distinct values.",
+            f"must be a loss for numbers, such as {loss_names('regression')[0]}, or for several classes, such as "
+            f"{loss_names('multiclass')[0]}, for target {panel.target!r}; {type(loss).__name__} is for two classes, and there are "
+            f"{values:,} distinct values.",
             owner="backtest",
             name="loss",
         )

@@ -9,23 +9,42 @@ from driftpace.adaptive import DesignRows, robust_start
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError
 from driftpace.learners.newton import minimise
-from driftpace.losses import LinearLoss, Loss, QuantileLoss, SquaredLoss
+from driftpace.losses import LinearLoss, Loss, QuantileLoss, SquaredLoss, VectorLoss
 from driftpace.records import Outcome
 from driftpace.typing import FloatArray, IntArray
 
 _NEWTON, _LEAST_STEP = 50, 1e-8
 _BANDWIDTHS = (0.1, 0.03, 0.01)  # of the residual scale, towards the check loss itself
+_ANCHOR = 1e-8
+"""Keeps the intercept of a class finite that a period does not have; its probability is then about 1e-7."""
+
+
+def intercept_free(loss: Loss) -> Loss:
+    """Return the loss with a penalty that leaves out the intercept, which comes last: one coefficient for each score.
+
+    >>> intercept_free(SquaredLoss(l2=0.1)).unpenalised
+    1
+    """
+    return loss.with_unpenalised(scores_of(loss))
+
+
+def scores_of(loss: Loss) -> int:
+    """Return the number of scores of a row, which is that of the coefficients of a column."""
+    return loss.outputs if isinstance(loss, VectorLoss) else 1
 
 
 def mean_losses(
     loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray, weights: FloatArray | None = None
 ) -> FloatArray:
-    """Return the mean loss of each model, the penalty included; of linear losses, with the weights of the rows if they have any.
+    """Return the mean loss of each model, the penalty included; with the weights of the rows, if they have any.
 
     >>> from driftpace.losses import SquaredLoss
     >>> mean_losses(SquaredLoss(), np.array([[0.0], [1.0]]), np.array([[1.0], [2.0]]), np.array([1.0, 4.0]))
     array([4.25, 1.  ])
     """
+    if isinstance(loss, VectorLoss):
+        rows = [np.average(loss.phi(loss.scores(coef, X), y), weights=weights) for coef in coefs]
+        return np.array(rows) + 0.5 * np.square(coefs) @ loss.penalty_weights(coefs.shape[1])
     if not isinstance(loss, LinearLoss):
         return np.array([loss.value(coef, X, y) for coef in coefs])
     losses: FloatArray = np.average(loss.curve.phi(coefs @ X.T, y[None, :]), axis=1, weights=weights)
@@ -111,14 +130,15 @@ def find_population(
     >>> find_population("1974", SquaredLoss(), X, y).best
     array([1., 1.])
     """
-    objective = loss.with_unpenalised(1)
+    objective = intercept_free(loss)
     rows, targets = with_intercept(X), objective.encode(y)
     if isinstance(objective, LinearLoss) and (
         objective.open or objective.curve.majorant or not objective.bounded_curvature
     ):
         return _started_population(label, objective, rows, targets, groups, weights)
     with np.errstate(over="ignore", invalid="ignore"):  # refused below
-        best, _, outcome = minimise(objective, WholeSpace(), np.zeros(rows.shape[1]), rows, targets, 0.0)
+        start, anchor = np.zeros(rows.shape[1] * scores_of(loss)), _ANCHOR if isinstance(loss, VectorLoss) else 0.0
+        best, _, outcome = minimise(objective, WholeSpace(), start, rows, targets, anchor)
     if outcome is Outcome.NONFINITE:
         raise DataError(
             f"must have numbers of moderate size; those of {label!r} overflow: rescale the columns.",
@@ -128,7 +148,7 @@ def find_population(
     hessian, least = objective.hessian(best, rows, targets), objective.value(best, rows, targets)
     gradients = objective.row_gradients(best, rows, targets)
     if weights is not None:
-        assert isinstance(objective, LinearLoss)
+        assert isinstance(objective, LinearLoss | VectorLoss)
         weights = weights / weights.mean()
         best, least, hessian = weighted_best(objective, rows, targets, weights, best)
         gradients = weights[:, None] * objective.row_gradients(best, rows, targets)
@@ -211,10 +231,10 @@ def _started_population(
 
 
 def weighted_best(
-    loss: LinearLoss, X: FloatArray, y: FloatArray, weights: FloatArray, start: FloatArray
+    loss: LinearLoss | VectorLoss, X: FloatArray, y: FloatArray, weights: FloatArray, start: FloatArray
 ) -> tuple[FloatArray, float, FloatArray]:
     """Return the minimiser of the weighted mean loss, the loss and the Hessian there: Newton's method with halved steps."""
-    rows = DesignRows(loss=loss, X=X, y=y, penalty=loss.penalty_weights(X.shape[1]), weights=weights)
+    rows = DesignRows(loss=loss, X=X, y=y, penalty=loss.penalty_weights(start.size), weights=weights)
     w, now = start, rows.value(start)
     for _ in range(_NEWTON):
         hessian = rows.hessian_sum(w) + np.diag(rows.mass * rows.penalty)

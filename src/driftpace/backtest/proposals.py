@@ -28,6 +28,7 @@ _PERIOD_NAMES = re.compile(
     r"period|wave|round|batch|epoch|year|quarter|month|week|yearmonth|survey_?year", re.IGNORECASE
 )
 _TARGET_NAMES = re.compile(r"target|label|y|outcome|class|response", re.IGNORECASE)
+_TARGET_ORDER = {"two classes": 0, "a number": 1}
 _CYCLES = {"month": 12, "quarter": 4, "week": 53}
 
 Holds = Literal[
@@ -247,12 +248,12 @@ def propose_target(columns: tuple[ColumnSummary, ...]) -> str | None:
 
 
 def likely_targets(columns: tuple[ColumnSummary, ...], period: str | None) -> tuple[str, ...]:
-    """Return the columns that could be the target: those with missing cells and those of two classes first."""
+    """Return the columns that could be the target: those with missing cells first, then two classes, numbers and classes."""
     when = (
         None
         if period is None
         else (PeriodRule.of(period, [column.name for column in columns]) or PeriodRule(column=None)).column
     )
-    possible = [column for column in columns if column.target in ("two classes", "a number") and column.name != when]
-    ranked = sorted(possible, key=lambda column: (column.missing == 0, column.target != "two classes"))
+    possible = [column for column in columns if column.target is not None and column.name != when]
+    ranked = sorted(possible, key=lambda column: (column.missing == 0, _TARGET_ORDER.get(column.target or "", 2)))
     return tuple(column.name for column in ranked)

@@ -30,6 +30,7 @@ from driftpace.backtest.run import (
     worst_assumptions,
 )
 from driftpace.backtest.table import Panel, read_table
+from driftpace.backtest.target import loss_task
 from driftpace.backtest.workers import Workers, one_thread
 from driftpace.errors import CollinearColumnsError, ParameterError
 from driftpace.formatting import plural
@@ -119,7 +120,8 @@ def backtest(  # noqa: PLR0913  public API
     features : sequence of str, optional
         Columns to predict from; by default all but dates, free text and ids.
     loss : Loss, optional
-        By default the squared loss for numbers, and the logistic loss with a small penalty for two classes.
+        By default the squared loss for numbers, and with a small penalty the logistic loss for two classes and the softmax loss for
+        several.
     epsilon : float, optional
         The largest acceptable excess risk. Give this, ``tolerance`` or ``metric``.
     tolerance : float, optional
@@ -200,7 +202,7 @@ def backtest(  # noqa: PLR0913  public API
         standardise=standardise,
         missing=missing,
         max_categories=max_categories,
-        class_codes=loss is None,
+        task=loss_task(loss),
         calendar=calendar,
         dayfirst=dayfirst,
         exclude=exclude,
@@ -321,6 +323,7 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
         features=tuple(panel.features),
         loss=repr(job.loss),
         classification=job.classification,
+        classes=panel.classes or (),
         periods=tuple(panel.periods),
         pool=tuple(int(size) for size in job.pools),
         test_rows=tuple(len(now.y) - int(size) for now, size in zip(job.populations, job.pools, strict=True)),

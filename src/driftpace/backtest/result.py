@@ -26,7 +26,7 @@ class Strategy:
 
     @property
     def auc(self) -> FloatArray | None:
-        """The AUC on test rows; None for regression."""
+        """The AUC on test rows, of several classes the mean of one against the others; None for regression."""
         return self.metrics.get("auc")
 
 
@@ -102,7 +102,8 @@ class BacktestResult:
     worst verdicts over runs and periods, one for each name, with their frequency. ``choices`` is None without candidates.
     ``checks`` are the verdicts of each period and run. ``movement`` (periods, coefficients), the intercept last, is how far each
     coefficient of the best model moved since the period before, as the excess risk of a model that is the best one but for the
-    old value of that coefficient; NaN in the first period. ``metric`` is the name and the value of a target in a metric.
+    old value of that coefficient, or of those of its column where there are several classes; NaN in the first period. ``metric`` is
+    the name and the value of a target in a metric. ``classes`` are the values of the target that are 0, 1, ...; none for numbers.
     """
 
     table: str
@@ -127,6 +128,7 @@ class BacktestResult:
     notes: tuple[str, ...]
     seconds: float
     best_loss: tuple[float, ...] = ()
+    classes: tuple[str, ...] = ()
     skipped: tuple[SkippedBaseline, ...] = ()
     choices: CandidateChoices | None = None
     checks: CheckVerdicts | None = None

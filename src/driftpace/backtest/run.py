@@ -18,7 +18,7 @@ from driftpace.backtest.baselines import (
 )
 from driftpace.backtest.job import Job
 from driftpace.backtest.metrics import RunMetrics, measure
-from driftpace.backtest.population import Population
+from driftpace.backtest.population import Population, scores_of
 from driftpace.backtest.progress import Progress
 from driftpace.backtest.result import (
     LEDGER_FIELDS,
@@ -59,7 +59,7 @@ class RunResult:
 def replay_run(job: Job, run: int) -> RunResult:
     """Replay one run, which depends on the job and its number alone."""
     rows = job.rows(run)
-    tracker = job.asked.tracker(job.loss, job.coefficients - 1, job.tracker_seed(run))
+    tracker = job.asked.tracker(job.loss, len(job.features), job.tracker_seed(run))
     followed = run_tracker(tracker, rows, job.features)
     measured = {"driftpace": measure(rows, followed.coefs, followed.samples)}
     total = int(followed.samples.sum())
@@ -166,12 +166,14 @@ def best_model_movement(populations: Sequence[Population]) -> FloatArray:
     """Return the movement of each coefficient of the best model since the period before, in units of the risk.
 
     Coefficient j moved by the risk H_jj (w_j - v_j)^2 / 2 that its old value v_j has in a model that is otherwise the best one w.
+    Those of a column, one for each score, are added up.
     """
     best = np.array([now.best for now in populations])
     curvature = np.array([np.diag(now.hessian) for now in populations])
     moved = np.full(best.shape, np.nan)
     moved[1:] = 0.5 * curvature[1:] * np.square(np.diff(best, axis=0))
-    return moved
+    by_column: FloatArray = moved.reshape(len(populations), -1, scores_of(populations[0].loss)).sum(axis=2)
+    return by_column
 
 
 BASELINES = {

@@ -21,7 +21,7 @@ from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
 
 SCHEMA = 1
-_TUPLES = ("features", "periods", "pool", "test_rows", "epsilon", "notes", "best_loss")
+_TUPLES = ("features", "periods", "pool", "test_rows", "epsilon", "notes", "best_loss", "classes")
 
 
 def to_json(result: BacktestResult) -> str:

@@ -12,15 +12,17 @@ import numpy as np
 from driftpace import validation
 from driftpace.backtest.features import EncodingOptions, encode_features, grouped_rows, labelled_rows
 from driftpace.backtest.periods import Groups, PeriodRule, group_rows
+from driftpace.backtest.target import read_target
 from driftpace.datasets import Table
 from driftpace.errors import DataError, ParameterError
+from driftpace.losses.registry import Task
 from driftpace.tables import LOCAL_LIMITS, MAX_CATEGORIES, Column, Encoding, read_columns
 from driftpace.tables.calendar import UNITS, calendar_column, calendar_names, check_precision
 from driftpace.tables.cells import numbers_each, without_marks
 from driftpace.tables.dates import parse_dates
-from driftpace.tables.encoding import LARGEST, MISSING_POLICIES, MissingPolicy
+from driftpace.tables.encoding import MISSING_POLICIES, MissingPolicy
 from driftpace.tables.leakage import Leak, find_leaks
-from driftpace.tables.targets import COUNTS_HINT, describe_target
+from driftpace.tables.targets import COUNTS_HINT
 from driftpace.tracker.inputs import as_rates
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
@@ -29,8 +31,8 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 class Panel:
     """Rows by period: ``X[n]`` and ``y[n]`` are the features and targets of ``periods[n]``, in the order of the table.
 
-    ``mean`` was subtracted from each feature, which was then divided by ``scale``. ``classes`` are the two values that became the
-    targets 0 and 1, None for numbers. ``groups`` and ``weights`` are those of the rows, if any. ``notes`` list what was done,
+    ``mean`` was subtracted from each feature, which was then divided by ``scale``. ``classes`` are the values that became the
+    targets 0, 1, ..., None for numbers. ``groups`` and ``weights`` are those of the rows, if any. ``notes`` list what was done,
     ``encoding`` how features are made of columns, ``left_out`` why others are not used, ``leaks`` what may give the target away.
     ``details`` are the notes on periods, missing cells and categories.
     """
@@ -43,7 +45,7 @@ class Panel:
     y: tuple[FloatArray, ...]
     mean: FloatArray
     scale: FloatArray
-    classes: tuple[str, str] | None = None
+    classes: tuple[str, ...] | None = None
     groups: tuple[IntArray, ...] | None = None
     weights: tuple[FloatArray, ...] | None = None
     notes: tuple[str, ...] = ()
@@ -61,10 +63,12 @@ class Panel:
         return tuple(y.size for y in self.y)
 
     @property
-    def two_classes(self) -> bool:
-        """Whether the targets are 0 and 1, or -1 and 1."""
+    def task(self) -> Task:
+        """What the targets are: one of several classes, of two (0 and 1, or -1 and 1), or numbers."""
+        if self.classes is not None and len(self.classes) > 2:
+            return "multiclass"
         present = set(np.unique(np.concatenate(self.y)).tolist())
-        return present in ({0.0, 1.0}, {-1.0, 1.0})
+        return "classification" if present in ({0.0, 1.0}, {-1.0, 1.0}) else "regression"
 
 
 def read_table(  # noqa: PLR0913  public API
@@ -81,7 +85,7 @@ def read_table(  # noqa: PLR0913  public API
     standardise: bool = True,
     missing: MissingPolicy = "impute",
     max_categories: int = MAX_CATEGORIES,
-    class_codes: bool = True,
+    task: Task | None = None,
     calendar: Sequence[str] = (),
     dayfirst: bool | None = None,
     sheet: str | int | None = None,
@@ -91,8 +95,8 @@ def read_table(  # noqa: PLR0913  public API
 
     Rows without a target are not labelled yet: they are left out and counted; in a file, marks such as NA are missing targets and
     periods. Features are encoded by :func:`driftpace.tables.learn_encoding`: missing numbers are filled, texts become columns of
-    0 and 1. Constant columns are left out. A target of two texts or flags becomes 0 and 1. The ``notes`` of the panel list what
-    was done.
+    0 and 1. Constant columns are left out. Targets that are texts or flags become 0 and 1, or 0, 1, 2, ... where there are more.
+    The ``notes`` of the panel list what was done.
 
     Parameters
     ----------
@@ -127,8 +131,9 @@ def read_table(  # noqa: PLR0913  public API
         or refused.
     max_categories : int
         The most categories of a text feature that get a column of their own.
-    class_codes : bool
-        Refuse a target such as 0, 1, 2 that looks like codes of more than two classes; False treats it as a number.
+    task : {"regression", "classification", "multiclass"}, optional
+        What the loss predicts. By default the target decides: texts are classes, and so are numbers such as 0, 1, 2 that look
+        like codes of classes; "regression" treats them as numbers, "multiclass" treats any whole numbers as classes.
     calendar : sequence of str
         Features to make of dates: ``"month"`` and ``"weekday"`` are categories, ``"hour"`` is two waves a day and two of half a
         day. They are made of the column of the period, or of the only column of dates, or of a named one: ``"date:month"``.
@@ -202,9 +207,7 @@ def read_table(  # noqa: PLR0913  public API
     if encoded.keep is not keep:
         keep = encoded.keep
         labels, by_period = _periods(rule, columns, keep, owner, [])
-    y, classes = _target(
-        target, columns[target].values[keep], columns[target].kind, owner, notes, class_codes=class_codes
-    )
+    y, classes = read_target(target, columns[target].values[keep], columns[target].kind, task, owner, notes)
     if exposures is not None:
         y, weights = as_rates(y, None if weights is None else weights[keep], exposures[keep])
         notes.append(f"The target is {target} for a unit of {exposure}, and rows count in proportion to it.")
@@ -213,7 +216,15 @@ def read_table(  # noqa: PLR0913  public API
     names, X = _without_constants(encoded.names, encoded.X, owner, notes)
     if np.ptp(y) == 0.0:
         notes.append(f"Target {target} is the same in every row.")
-    leaks = find_leaks(columns, encoded.encoding.sources, target, y, keep, _period_numbers(by_period, y.size))
+    leaks = find_leaks(
+        columns,
+        encoded.encoding.sources,
+        target,
+        y,
+        keep,
+        _period_numbers(by_period, y.size),
+        classes=classes is not None,
+    )
     notes += [f"Leakage: {leak.sentence}" for leak in leaks]
     mean, scale = np.zeros(len(names)), np.ones(len(names))
     if standardise:
@@ -406,49 +417,6 @@ def _excluded(columns: dict[str, Column], exclude: Sequence[str], target: str, s
     if target in exclude:
         raise ParameterError(f"must not be the target; got {target!r}.", owner=owner, name="exclude")
     return [named_column(columns, name, source, "exclude", owner) for name in exclude]
-
-
-def _words(kind: str) -> str:
-    return {"text": "text", "time": "a date or time", "other": "neither a number nor a text or date"}[kind]
-
-
-def _refuse_wild(name: str, values: FloatArray, owner: str) -> None:
-    wild = np.abs(values) > LARGEST
-    if wild.any():
-        raise DataError(
-            f"column {name!r} must be finite and below {LARGEST:g} in size; got {values[wild][0]:g}.", owner=owner
-        )
-
-
-def _target(
-    name: str, values: np.ndarray[Any, Any], kind: str, owner: str, notes: list[str], *, class_codes: bool
-) -> tuple[FloatArray, tuple[str, str] | None]:
-    if kind == "number":
-        _refuse_wild(name, values, owner)
-        described = describe_target(name, values)
-        if described.classes and class_codes:
-            raise DataError(
-                f"target {name!r} must be numbers or two classes; its values 0 to {described.classes - 1} look like codes of "
-                f"{described.classes} classes, and more than two are not supported yet (--loss squared, or loss=SquaredLoss(), "
-                "treats them as a number).",
-                owner=owner,
-            )
-        if described.sentence is not None and (class_codes or not described.counts):
-            notes.append(described.sentence)
-        return values.astype(np.float64), None
-    if kind == "flag":
-        return values.astype(np.float64), ("False", "True")
-    if kind != "text":
-        raise DataError(f"target {name!r} must be numbers or two classes; it is {_words(kind)}.", owner=owner)
-    words = sorted(set(values.tolist()))
-    if len(words) != 2:
-        got = f"got {len(words):,} texts, such as" if len(words) > 1 else "each of its values is"
-        raise DataError(
-            f"target {name!r} must be numbers or two classes; {got} {words[0]!r:.80}.",
-            owner=owner,
-        )
-    notes.append(f"Target {name}: {words[0]!r} is 0 and {words[1]!r} is 1.")
-    return (values == words[1]).astype(np.float64), (words[0], words[1])
 
 
 def _period_numbers(by_period: Sequence[IntArray], rows: int) -> IntArray:

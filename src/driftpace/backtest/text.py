@@ -29,8 +29,9 @@ _HEADS = ("", "labels", "a period", "cost", "risk/target", "target", "test loss"
 class SummaryRow:
     """One strategy in numbers, averaged over runs; ``metrics`` are those on test rows.
 
-    ``labels`` are bought in all periods together, ``cost`` is their price, ``risk_over_target`` the mean excess risk over
-    the mean target, ``periods_above`` how many periods were above the target for sure.
+    ``labels`` are bought in all periods together, ``cost`` is their
+    price, ``risk_over_target`` the mean excess risk over the mean target, ``periods_above`` how many periods were above the target
+    for sure.
     """
 
     name: str

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.backtest.job import SplitRows
+from driftpace.losses import Loss, VectorLoss
 from driftpace.records import Assumption, StepReport
 from driftpace.tracker import Tracker
 from driftpace.tracker.builder import uses_groups
@@ -100,7 +101,7 @@ def run_tracker(tracker: Tracker, rows: tuple[SplitRows, ...], names: tuple[str,
         source = RowSource(now, grouped=grouped, names=names if isinstance(tracker, Tracker) else None)
         reports.append(tracker.step(source, pool=now.pool))
         orders.append(float(source.orders))
-        coefs.append(np.append(tracker.coef, tracker.intercept))
+        coefs.append(_coefficients(tracker, now.population.loss))
     return TrackerRun(
         coefs=np.array(coefs),
         samples=_numbers(reports, "samples"),
@@ -117,6 +118,13 @@ def run_tracker(tracker: Tracker, rows: tuple[SplitRows, ...], names: tuple[str,
         candidates=next((report.selected.candidates for report in reports if report.selected is not None), ()),
         chosen=np.array([math.nan if report.selected is None else report.selected.index for report in reports]),
     )
+
+
+def _coefficients(tracker: Tracker, loss: Loss) -> FloatArray:
+    """Return the model of a tracker as coefficients of the loss, those of the intercept last."""
+    if isinstance(loss, VectorLoss):
+        return loss.coefficients(np.column_stack([tracker.coef, tracker.intercept]))
+    return np.append(tracker.coef, tracker.intercept)
 
 
 def _audited(reports: list[StepReport], name: str) -> FloatArray:

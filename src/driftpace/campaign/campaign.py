@@ -488,16 +488,25 @@ class Campaign(CampaignReader):
         return self._handle.change(decide, dry_run=dry_run)
 
     def amend(
-        self, *, unknown_categories: Mapping[str, str], reason: str, who: str = "", dry_run: bool = False
+        self,
+        *,
+        unknown_categories: Mapping[str, str] | None = None,
+        new_classes: Sequence[str] = (),
+        reason: str,
+        who: str = "",
+        dry_run: bool = False,
     ) -> Status:
-        """Map categories that the definition does not list; by default they count as ``other``, or as the reference category.
+        """Map categories that the definition does not list, or add classes of the target that have appeared.
 
-        Earlier deliveries and the open order do not change. If the mapping is already in effect, nothing is written.
+        By default categories that are not listed count as ``other``, or as the reference category. Earlier deliveries and the open
+        order do not change. If the mapping is already in effect, nothing is written.
 
         Parameters
         ----------
-        unknown_categories : mapping of str to str
+        unknown_categories : mapping of str to str, optional
             For each column the listed category that unknown ones count as, such as ``{"city": "Milan"}``.
+        new_classes : sequence of str, default ()
+            Classes to add to those of the definition, where the loss is one for several; they cannot be removed.
         reason : str
             Recorded in the log.
         who, dry_run
@@ -506,7 +515,7 @@ class Campaign(CampaignReader):
         why = check_reason("Campaign.amend", reason)
 
         def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, Status]:
-            state = amend(state, draft, unknown_categories, reason=why, who=who)
+            state = amend(state, draft, unknown_categories or {}, new_classes, reason=why, who=who)
             if not draft.entries:
                 return state, self.status()
             return state, self._status_after(state, draft)

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 from driftpace import validation
 from driftpace.campaign.column_settings import check_categories, check_fill, check_unknown_categories, words
 from driftpace.errors import ParameterError
-from driftpace.losses import classifies, get_loss, loss_names, loss_spec, parse_loss
+from driftpace.losses import get_loss, loss_names, loss_spec, parse_loss
+from driftpace.losses.registry import Task
 from driftpace.tables.encoding import MISSING_POLICIES, MissingPolicy
+from driftpace.tables.targets import MOST_LABELS
 
 if TYPE_CHECKING:
     from driftpace.losses import Loss
@@ -64,8 +66,9 @@ class Definition:
         and they are absorbed when they arrive. Needs ``keep_rows``.
     features : sequence of str, optional
         Feature columns; by default every column of the first delivery but dates, free text and ids.
-    classes : pair of str, optional
-        The negative and the positive class of a target that is not 0/1.
+    classes : sequence of str, optional
+        The classes of the target: the negative and the positive one of two that are not 0/1, or three and more. Classes that appear
+        later are added by :meth:`Campaign.amend`.
     categories : mapping of str to sequence of str
         The categories of each categorical feature; the first is the reference.
     unknown_categories : mapping of str to str or sequence of str
@@ -93,8 +96,8 @@ class Definition:
     row_cost, label_cost : float, default 1.0
         The price of one more row, without its label, and of one more label of a row: what to buy next depends on their ratio.
     loss : str
-        One of :func:`driftpace.losses.loss_names`, such as poisson or quantile(0.9); logistic if ``classes`` are given, else
-        squared.
+        One of :func:`driftpace.losses.loss_names`, such as poisson or quantile(0.9); by default squared for numbers, logistic for
+        two ``classes``, and softmax for more.
     l2 : float or sequence of float
         Penalty, or candidates to choose from.
     pool : int, optional
@@ -117,6 +120,8 @@ class Definition:
     >>> definition = Definition.of({"name": "churn", "target": "left", "classes": ["no", "yes"], "epsilon": 0.02})
     >>> definition.loss, definition.l2
     ('logistic', 0.001)
+    >>> Definition.of({"name": "species", "target": "s", "classes": ["cat", "dog", "owl"], "epsilon": 0.02}).loss
+    'softmax'
     >>> Definition.of({"name": "churn", "target": "left", "epsilom": 0.02})
     Traceback (most recent call last):
         ...
@@ -139,7 +144,7 @@ class Definition:
     audit: float | None = None
     delay: int | None = None
     features: tuple[str, ...] | None = None
-    classes: tuple[str, str] | None = None
+    classes: tuple[str, ...] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unknown_categories: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
     missing: MissingPolicy = "impute"
@@ -194,12 +199,8 @@ class Definition:
         for name in ("features", "classes", "indicators"):
             if name in given and (name != "indicators" or given[name] not in ([], ())):
                 given[name] = words(name, given[name])
-        if "classes" in given and (len(given["classes"]) != 2 or len(set(given["classes"])) != 2):
-            raise ParameterError(
-                f"must be two different texts; got {given['classes']!r}.",
-                owner="Campaign",
-                name="classes",
-            )
+        if "classes" in given:
+            check_classes("Campaign", "classes", given["classes"])
         given["categories"] = check_categories(given.get("categories", {}))
         given["unknown_categories"] = check_unknown_categories(
             "Campaign", given.get("unknown_categories", {}), given["categories"]
@@ -207,8 +208,7 @@ class Definition:
         validation.choice("Campaign", MISSING_POLICIES, missing=given.get("missing", "impute"))
         given["fill"] = check_fill(given.get("fill", {}))
         given["indicators"] = tuple(given.get("indicators", ()))
-        default = loss_names("classification" if "classes" in given else "regression")[0]
-        given["loss"] = given.get("loss", default)
+        given["loss"] = given.get("loss", loss_names(_task(given.get("classes")))[0])
         _check_loss(given)
         given["l2"] = _penalty(given)
         if "budget" in given:
@@ -256,12 +256,31 @@ class Definition:
                         owner="Campaign",
                         name=setting,
                     )
-        if self.classes is not None and not classifies(self.loss):
-            allowed = " or ".join(repr(name) for name in loss_names("classification"))
+        self._check_loss()
+
+    def _check_loss(self) -> None:
+        """Refuse a loss that does not go with the classes, and several labels of a row where they have no mean."""
+        task = self.task
+        if self.classes is None:
+            if task == "multiclass":
+                raise ParameterError(
+                    f"must be given for the loss {self.loss!r}: list the classes of the target.",
+                    owner="Campaign",
+                    name="classes",
+                )
+        elif task != "multiclass" and (task == "regression" or len(self.classes) > 2):
+            names = (*(loss_names("classification") if len(self.classes) == 2 else ()), *loss_names("multiclass"))
             raise ParameterError(
-                f"must be {allowed} where classes are given; got {self.loss!r}.",
+                f"must be {' or '.join(repr(name) for name in names)} where {len(self.classes)} classes are given; got "
+                f"{self.loss!r}.",
                 owner="Campaign",
                 name="loss",
+            )
+        if task == "multiclass" and self.annotator is not None:
+            raise ParameterError(
+                f"must be left out with the loss {self.loss!r}: labels of several classes have no mean.",
+                owner="Campaign",
+                name="annotator",
             )
 
     def to_values(self) -> dict[str, Any]:
@@ -273,6 +292,11 @@ class Definition:
             if value != default:
                 plain[item.name] = _plain(value)
         return plain
+
+    @property
+    def task(self) -> Task:
+        """What the loss predicts: "regression", "classification" (of two classes) or "multiclass"."""
+        return loss_spec(self.loss).task
 
     def unknown_levels(self, name: str, default: tuple[str, ...]) -> tuple[str, ...]:
         """Return the categories that unknown ones of a column count as."""
@@ -330,6 +354,25 @@ class Definition:
             )
         except ParameterError as error:
             raise error if error.owner is None else error.renamed(owner="Campaign") from None
+
+
+def check_classes(owner: str, name: str, classes: Sequence[str], *, known: Sequence[str] = ()) -> None:
+    """Refuse classes that are not distinct, fewer than two of them, and more than there can be."""
+    together = (*known, *classes)
+    if not classes or len(together) < 2 or len(together) > MOST_LABELS or len(set(together)) != len(together):
+        but = " that are not listed yet" if known else ""
+        least = "one" if known else "two"
+        raise ParameterError(
+            f"must be {least} or more different texts{but}, {MOST_LABELS} at most together; got {list(classes)!r:.200}.",
+            owner=owner,
+            name=name,
+        )
+
+
+def _task(classes: Sequence[str] | None) -> Task:
+    if classes is None:
+        return "regression"
+    return "classification" if len(classes) == 2 else "multiclass"
 
 
 def check_name(name: object) -> str:

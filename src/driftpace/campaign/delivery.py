@@ -51,6 +51,7 @@ from driftpace.tracker.inputs import (
     read_weights,
 )
 from driftpace.tracker.method import TellEvent
+from driftpace.typing import FloatArray
 
 _OWNER = "Campaign.tell"
 
@@ -416,7 +417,7 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
         missing = "X" if delivery.X is None else "y"
         raise DataError("must be given together with the other; got None.", owner=_OWNER, name=missing)
     rows = read_rows(delivery.X, owner=_OWNER, features=state.state.features, columns=state.state.columns)
-    y = read_targets(delivery.y, owner=_OWNER, rows=len(rows.X))
+    y = _read_codes(state, read_targets(_codes(state, delivery.y), owner=_OWNER, rows=len(rows.X)))
     groups = _read_groups(state, delivery.groups, len(y))
     if delivery.annotators is not None:
         check_annotators(state.method, _OWNER)
@@ -439,6 +440,41 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
         annotators=annotators,
     )
     return PackedRows(event=event, ids=ids)
+
+
+def _codes(state: CampaignState, y: Any) -> Any:
+    """Return targets with the number of each class for its name, where there are several; numbers are taken as they are."""
+    classes = state.definition.classes
+    if classes is None or state.definition.task != "multiclass":
+        return y
+    given = np.array(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+    if given.ndim != 1 or not any(isinstance(value, str) for value in given.tolist()):
+        return y
+    numbers = {name: float(code) for code, name in enumerate(classes)}
+    for row, value in enumerate(given.tolist(), start=1):
+        if value not in numbers:
+            raise DataError(
+                f"must be one of the classes {', '.join(map(repr, classes))}; row {row:,} has {value!r:.80}: correct it, or add "
+                "the class with amend (new_classes).",
+                owner=_OWNER,
+                name="y",
+            )
+    return np.array([numbers[value] for value in given.tolist()])
+
+
+def _read_codes(state: CampaignState, y: FloatArray) -> FloatArray:
+    """Return targets; refuse numbers of classes that are not listed."""
+    classes = state.definition.classes
+    if classes is None or state.definition.task != "multiclass":
+        return y
+    strange = y[~np.isin(y, np.arange(len(classes)))]
+    if strange.size:
+        raise DataError(
+            f"must be the names of classes, or their numbers 0 to {len(classes) - 1}; got {strange[0]:g}.",
+            owner=_OWNER,
+            name="y",
+        )
+    return y
 
 
 def _read_groups(state: CampaignState, groups: Any, rows: int) -> Any:

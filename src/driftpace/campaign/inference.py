@@ -25,7 +25,7 @@ from driftpace.tables.encoding import MISSING, CategoryColumn, EncodedColumn, En
 from driftpace.tables.identity import find_ids, named_like_id
 from driftpace.tables.leakage import find_leaks
 from driftpace.tables.learn import is_numeric, learn_encoding
-from driftpace.tables.targets import describe_target
+from driftpace.tables.targets import MOST_LABELS, describe_target
 
 if TYPE_CHECKING:
     from driftpace.tables import Column
@@ -83,7 +83,7 @@ def infer_definition(table: Any, *, source: str = "the table", **settings: Any) 
     Raises
     ------
     ParameterError
-        If the target can be neither a number nor one of two classes, or a feature is unusable.
+        If the target can be neither a number nor one of several classes, or a feature is unusable.
 
     Examples
     --------
@@ -194,7 +194,8 @@ def _leak_notes(values: Mapping[str, Any], columns: "Columns") -> list[Note]:
     else:
         words = [word_of(value, column.kind) for value in column.values[keep]]
         y = np.unique(words, return_inverse=True)[1].astype(np.float64)
-    leaks = find_leaks({**columns, target: column}, values["features"], target, y, keep)
+    several = len(values.get("classes") or ()) > 2
+    leaks = find_leaks({**columns, target: column}, values["features"], target, y, keep, classes=several)
     return [Note("Warning", leak.sentence.removesuffix(".")) for leak in leaks]
 
 
@@ -207,8 +208,7 @@ def describe_task(definition: Definition) -> str:
     'y (no, yes), by logistic regression'
     """
     spec = loss_spec(definition.loss)
-    binary = spec.task == "classification"
-    what = list_texts(definition.classes or ("0", "1")) if binary else "a number"
+    what = "a number" if spec.task == "regression" else list_texts(definition.classes or ("0", "1"))
     return f"{definition.target or 'the target'} ({what}), by {spec.description}"
 
 
@@ -276,6 +276,8 @@ def _infer_target(values: dict[str, Any], columns: "Columns", source: str) -> li
         return _count_notes(column, target) if values.get("loss") is None else []
     values["classes"] = classes
     hint = "; set loss to squared to predict them as numbers" if numeric else ""
+    if len(classes) > 2:
+        return [Note("Classes", f"{len(classes)} in {target}: {list_texts(classes)}{hint}")]
     return [
         Note(
             "Classes",
@@ -293,13 +295,13 @@ def _count_notes(column: "Column", target: str) -> list[Note]:
 
 
 def _find_classes(column: "Column", target: str, source: str, *, loss: str | None) -> tuple[bool, list[str] | None]:
-    """Return whether the target is numeric, and its two classes; None where it holds numbers to predict."""
+    """Return whether the target is numeric, and its classes; None where it holds numbers to predict."""
     regression = loss is not None and loss_spec(loss).task == "regression"
     if column.kind == "flag":
         return True, None if regression else ["false", "true"]
     numbers = as_numbers(column)
     if numbers is None:
-        return False, _text_classes(column, target, source, regression=regression)
+        return False, _text_classes(column, target, source, loss=loss)
     present = numbers.values[~numbers.missing]
     distinct = np.unique(present)
     binary = distinct.size == 2 and (present.size >= MIN_CLASS_ROWS or distinct.tolist() in ([0.0, 1.0], [-1.0, 1.0]))
@@ -311,34 +313,43 @@ def _find_classes(column: "Column", target: str, source: str, *, loss: str | Non
             f"must be {' or '.join(loss_names('regression'))} for a numeric target; {target!r} has {distinct.size:,} "
             f"distinct values in {source}.",
         )
-    described = describe_target(target, present)
-    if described.classes and loss is None:
-        raise _refuse(
-            "target",
-            f"must hold numbers or two classes; {target!r} holds 0 to {described.classes - 1} in {source}, which look like codes "
-            f"of {described.classes} classes, and more than two are not supported yet. Set loss to squared to treat them as "
-            "a number.",
-        )
+    if loss in loss_names("multiclass"):
+        if distinct.size < 2 or distinct.size > MOST_LABELS or np.any(distinct != np.trunc(distinct)):
+            raise _refuse(
+                "target",
+                f"must hold 2 to {MOST_LABELS} texts or whole numbers for the loss {loss}; {target!r} holds {distinct.size:,} "
+                f"distinct numbers in {source}.",
+            )
+        return True, [number_text(value) for value in distinct.tolist()]
+    if loss is None and describe_target(target, present).classes:
+        return True, [number_text(value) for value in distinct.tolist()]
     return True, None
 
 
-def _text_classes(column: "Column", target: str, source: str, *, regression: bool) -> list[str]:
-    expected = f"must hold numbers or two classes; {target!r} holds"
+def _text_classes(column: "Column", target: str, source: str, *, loss: str | None) -> list[str]:
+    regression = loss in loss_names("regression")
+    expected = f"must hold numbers or classes; {target!r} holds"
     texts = _texts(column)
     if column.kind == "time" or isinstance(find_dates(column, target), Dates):
         raise _refuse("target", f"{expected} dates in {source}.")
     classes = sorted(texts)
     not_numbers = np.isnan(numbers_each(column)) & ~column.missing
     mixed = int(not_numbers.sum()) < int((~column.missing).sum())
-    if column.kind != "text" or (regression and len(classes) == 2) or mixed:
+    if column.kind != "text" or (regression and len(classes) >= 2) or mixed:
         row = int(np.argmax(not_numbers)) + 1
         value = str(column.values[row - 1])
         raise _refuse("target", f"{expected} {value!r:.80} among numbers in {source}, row {row:,}.")
-    if len(classes) != 2:
+    if not 2 <= len(classes) <= MOST_LABELS:
         examples = list_texts(classes[:4]) + (", ..." if len(classes) > 4 else "")
-        hint = "; pass both as classes" if len(classes) == 1 else ""
+        hint = "; pass all as classes" if len(classes) == 1 else f", and at most {MOST_LABELS} are possible"
         noun = "class" if len(classes) == 1 else "classes"
         raise _refuse("target", f"{expected} {len(classes):,} {noun} in {source} ({examples}){hint}.")
+    if len(classes) > 2:
+        if loss in loss_names("classification"):
+            raise _refuse(
+                "loss", f"must be softmax for the {len(classes)} classes of {target!r} in {source}; got {loss}."
+            )
+        return classes
     first, second = (name.lower() for name in classes)
     reverse = (second in _NO and first not in _NO) or (first in _YES and second not in _YES)
     return classes[::-1] if reverse else classes

@@ -133,7 +133,10 @@ def _amended(entry: "Entry") -> Parts:
         f"unlisted categories of {quoted(column)} count as {quoted(category)}"
         for column, category in entry.body["unknown_categories"].items()
     )
-    return f"From period {entry.body['period']}, {mapping}", _because(entry.body)
+    added = entry.body.get("new_classes", ())
+    classes = f"{', '.join(quoted(name) for name in added)} may be a class" if added else ""
+    what = " and ".join(part for part in (mapping, classes) if part)
+    return f"From period {entry.body['period']}, {what}", _because(entry.body)
 
 
 def _asked(entry: "Entry") -> Parts:
@@ -260,7 +263,7 @@ _UNDONE = {
     "approved": "approval",
     "overridden": "override",
     "budgeted": "change of the budget",
-    "amended": "mapping of categories",
+    "amended": "amendment",
     "closed": "closing",
 }
 

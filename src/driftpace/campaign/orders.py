@@ -11,6 +11,7 @@ import numpy as np
 
 from driftpace.campaign import transitions
 from driftpace.campaign.column_settings import check_unknown_categories
+from driftpace.campaign.definition import check_classes
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.period_column import check_period_key
 from driftpace.campaign.records import DECISIONS, Decision, Order, Served
@@ -26,7 +27,7 @@ from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import Labels, amended, budgeted, labels_in, unpack_ids
 from driftpace.errors import ParameterError, ProtocolError
 from driftpace.formatting import plural
-from driftpace.losses import LinearLoss, classifies
+from driftpace.losses import LinearLoss, SoftmaxLoss, VectorLoss, classifies, loss_names
 from driftpace.metrics import evaluate as measure_metrics
 from driftpace.records import Money, StepReport
 from driftpace.storage.base import Store
@@ -165,7 +166,10 @@ def evaluate(state: CampaignState) -> Served | None:
     X = np.concatenate([batch.X for batch in tracker.batches])
     y = np.concatenate([batch.y for batch in tracker.batches])
     weights = mean_one(weights_of(tracker.batches), np.ones(len(y), dtype=np.bool_))
-    loss = replace(method.spec.objective, l2=0.0)  # type: ignore[type-var]
+    objective = method.spec.objective_for(tracker.coef, tracker.features)
+    if isinstance(objective, VectorLoss) and y.max() > objective.outputs:
+        return None  # a class that the model does not know
+    loss = replace(objective, l2=0.0)  # type: ignore[type-var]
     with np.errstate(all="ignore"):
         values = loss.row_values(tracker.coef, X, y)
         mean = float(values.mean()) if weights is None else float(weights @ values) / len(y)
@@ -176,6 +180,8 @@ def evaluate(state: CampaignState) -> Served | None:
     accuracy = None
     if classifies(method.spec.loss):
         accuracy = float(np.average(0.5 + 0.5 * loss.predict(tracker.coef, X) * y, weights=weights))
+    elif isinstance(objective, SoftmaxLoss):
+        accuracy = float(np.average(loss.predict(tracker.coef, X) == y, weights=weights))
     with np.errstate(all="ignore"):
         found = measure_metrics(loss, y, X @ tracker.coef, weights) if isinstance(loss, LinearLoss) else {}
     metrics = {name: value for name, value in found.items() if math.isfinite(value) and name != "accuracy"}
@@ -376,13 +382,40 @@ def fund(
     return ask_again(state, draft, who=who, pool=None if order is None else order.pool)
 
 
-def amend(state: CampaignState, draft: Draft, unknown_categories: object, *, reason: str, who: str) -> CampaignState:
-    """Map unknown categories; nothing is written if the mapping is already in effect."""
+def amend(
+    state: CampaignState,
+    draft: Draft,
+    unknown_categories: object,
+    new_classes: Sequence[str],
+    *,
+    reason: str,
+    who: str,
+) -> CampaignState:
+    """Map unknown categories and add classes; nothing is written if the mapping is already in effect."""
     given = check_unknown_categories(_AMEND, unknown_categories, state.definition.categories)
-    if not given:
+    if not given and not new_classes:
         raise ParameterError("must name at least one column; got none.", owner=_AMEND, name="unknown_categories")
-    after = amended(state, given)
+    if new_classes:
+        _check_new_classes(state, new_classes)
+    after = amended(state, given, new_classes)
     if after.definition == state.definition:
         return state
-    draft.add("amended", {"period": state.state.period, "unknown_categories": given, "reason": reason, "who": who})
+    body: dict[str, Any] = {"period": state.state.period, "unknown_categories": given}
+    if new_classes:
+        body["new_classes"] = list(new_classes)
+    draft.add("amended", {**body, "reason": reason, "who": who})
     return after
+
+
+def _check_new_classes(state: CampaignState, new_classes: Sequence[str]) -> None:
+    definition = state.definition
+    if definition.classes is None or definition.task != "multiclass":
+        raise ParameterError(
+            f"must be used with a loss for several classes, such as {loss_names('multiclass')[0]!r}; the campaign has "
+            f"{definition.loss!r}.",
+            owner=_AMEND,
+            name="new_classes",
+        )
+    if isinstance(new_classes, str) or not all(isinstance(word, str) and word.strip() for word in new_classes):
+        raise ParameterError(f"must be a list of texts; got {new_classes!r:.200}.", owner=_AMEND, name="new_classes")
+    check_classes(_AMEND, "new_classes", new_classes, known=definition.classes)

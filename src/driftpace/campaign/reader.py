@@ -170,7 +170,7 @@ class CampaignReader:
         Returns
         -------
         numpy.ndarray of shape (n_rows,)
-            Numbers for regression, -1 or 1 for classification.
+            Numbers for regression, -1 or 1 for two classes, the classes themselves for several.
 
         Raises
         ------
@@ -193,8 +193,8 @@ class CampaignReader:
 
         Returns
         -------
-        numpy.ndarray of shape (n_rows, 2)
-            Probability of the first and of the second class.
+        numpy.ndarray of shape (n_rows, n_classes)
+            Probability of each class, in the order of the definition.
 
         Raises
         ------
@@ -210,6 +210,10 @@ class CampaignReader:
             scores = tracker.decision_function(X)
         except DataError as error:
             raise error.renamed(owner="Campaign.predict_proba") from None
+        if spec is not None and spec.task == "multiclass":
+            each = predicted(state.definition, scores).probability
+            assert each is not None
+            return each
         second = None if spec is None else spec.probabilities(scores)
         if second is None:
             problem = f"must be one that estimates probabilities, such as 'logistic'; got {state.definition.loss!r}."
@@ -242,7 +246,8 @@ class CampaignReader:
     def tracker(self) -> Tracker:
         """Return a tracker in the current state, with its history; the campaign does not follow it."""
         state = self._handle.load()
-        return Tracker.from_snapshot(state.method, state.state, [row.report for row in self.ledger()])
+        reports = [row.report for row in self.ledger()]
+        return Tracker.from_snapshot(state.method, state.state, reports, classes=_learned(state.definition))
 
     def ledger(self) -> Ledger:
         """Return the closed periods: expected excess loss, upper bound, and measured loss of the previous model.
@@ -295,7 +300,7 @@ class CampaignReader:
     def _tracker(self) -> Tracker:
         """Return a tracker without history, which plans and predictions do not need."""
         state = self._handle.load()
-        return Tracker.from_snapshot(state.method, state.state)
+        return Tracker.from_snapshot(state.method, state.state, classes=_learned(state.definition))
 
     def _require_model(self, method: str) -> CampaignState:
         state = self._handle.load()
@@ -314,13 +319,31 @@ class CampaignReader:
 
 
 def predicted(definition: Definition, scores: FloatArray) -> Predicted:
-    """Return predictions with the classes of the definition."""
+    """Return predictions with the classes of the definition; of several classes, ``scores`` are (rows, classes)."""
     spec = loss_spec(definition.loss)
+    if spec.task == "multiclass":
+        return _several(definition, scores)
     values = spec.predictions(scores).tolist()
     if spec.task == "classification":
-        words: tuple[Any, Any] = definition.classes or (0, 1)
+        words: tuple[Any, ...] = definition.classes or (0, 1)
         values = [words[int(value > 0.0)] for value in values]
     return Predicted(values=values, score=scores, probability=spec.probabilities(scores))
+
+
+def _several(definition: Definition, scores: FloatArray) -> Predicted:
+    """Return predictions of several classes; those that no row had yet have no score, and the probability 0."""
+    assert definition.classes is not None
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
+    known, listed = scores.shape[1], len(definition.classes)
+    probability, score = np.zeros((len(scores), listed)), np.full((len(scores), listed), -np.inf)
+    probability[:, :known], score[:, :known] = powers / powers.sum(axis=1, keepdims=True), scores
+    values = [definition.classes[place] for place in scores.argmax(axis=1)]
+    return Predicted(values=values, score=score, probability=probability, classes=definition.classes)
+
+
+def _learned(definition: Definition) -> tuple[str, ...]:
+    """Return the classes whose labels a tracker numbers as they appear."""
+    return definition.classes if definition.task == "multiclass" and definition.classes is not None else ()
 
 
 def _leads_to(entry: Entry, state: CampaignState) -> bool:

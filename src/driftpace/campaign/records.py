@@ -201,7 +201,9 @@ class Lateness:
     price : DelayPrice, optional
         How many times as many labels the median delay takes; None where it is 0.
     classes : tuple of float, optional
-        Share of the second class among labels in time and among late ones, where they differ; None otherwise.
+        Share of a class among labels in time and among late ones, where they differ; None otherwise.
+    late_class : str
+        Which class, where there are several; the second of two is not named.
     delay : int, optional
         How many periods late labels may be, as the definition says.
     delay_price : DelayPrice, optional
@@ -215,6 +217,7 @@ class Lateness:
     outstanding: Mapping[int, int]
     price: DelayPrice | None = None
     classes: tuple[float, float] | None = None
+    late_class: str = ""
     delay: int | None = None
     delay_price: DelayPrice | None = None
     overdue: int = 0
@@ -257,8 +260,9 @@ class Lateness:
         if self.classes is None:
             return ""
         early, late = (f"{100.0 * share:.0f} %" for share in self.classes)
+        which = f"class {self.late_class}" if self.late_class else "the second class"
         return (
-            f"late classes: the second class has {early} of the labels in time and {late} of the late ones; while rows are "
+            f"late classes: {which} has {early} of the labels in time and {late} of the late ones; while rows are "
             "outstanding the model sees too few of the later one"
         )
 
@@ -435,9 +439,10 @@ class Status:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Predicted:
-    """Predictions: a number for each row, or one of the two classes as the definition names them.
+    """Predictions: a number for each row, or one of the classes as the definition names them.
 
-    ``score`` is the linear score and ``probability`` that of the second class, where the loss estimates it; None elsewhere.
+    ``score`` is the linear score and ``probability`` that of the second class, where the loss estimates it; None elsewhere. Of
+    several ``classes`` both are (rows, classes).
     ``unknown_categories`` counts rows with categories that are mapped to a listed one, ``filled`` missing cells.
     """
 
@@ -446,3 +451,4 @@ class Predicted:
     probability: FloatArray | None
     unknown_categories: tuple[MappedCategories, ...] = ()
     filled: tuple[FilledCells, ...] = ()
+    classes: tuple[str, ...] = ()

@@ -81,7 +81,9 @@ _TRANSITIONS: Mapping[str, Callable[[CampaignState, Entry, Mapping[str, Any]], C
     "approved": lambda campaign, entry, body: transitions.approved(campaign, decision_of(body, entry.at)),
     "overridden": lambda campaign, entry, body: transitions.overridden(campaign, decision_of(body, entry.at)),
     "budgeted": lambda campaign, _, body: transitions.budgeted(campaign, body["budget"]),
-    "amended": lambda campaign, _, body: transitions.amended(campaign, body["unknown_categories"]),
+    "amended": lambda campaign, _, body: transitions.amended(
+        campaign, body["unknown_categories"], body.get("new_classes", ())
+    ),
     "closed": lambda campaign, _, __: transitions.closed(campaign)[0],
     "fitted": lambda campaign, _, __: campaign,
     "certified": lambda campaign, _, body: _certified(campaign, body),
@@ -209,11 +211,12 @@ def revise(before: CampaignState, log: Sequence[Entry], rows_of: RowsOf, cache: 
 
 def _definition(created: Entry, before: CampaignState, force: LogInForce) -> Any:
     """Return the definition with the categories that are mapped by the amendments in force."""
-    mapped = transitions.created(created).definition.unknown_categories
-    state = replace(before, definition=replace(before.definition, unknown_categories=mapped))
+    first = transitions.created(created).definition
+    given = replace(before.definition, unknown_categories=first.unknown_categories, classes=first.classes)
+    state = replace(before, definition=given)
     for entry in force.entries:
         if entry.kind == "amended":
-            state = transitions.amended(state, entry.body["unknown_categories"])
+            state = transitions.amended(state, entry.body["unknown_categories"], entry.body.get("new_classes", ()))
     return state.definition
 
 
@@ -264,7 +267,7 @@ def _absorb_all(
     for entry, path in steps[start:]:
         body = entry.body
         if entry.kind == "amended":
-            state = transitions.amended(state, body["unknown_categories"])
+            state = transitions.amended(state, body["unknown_categories"], body.get("new_classes", ()))
         elif entry.kind == "budgeted":
             values = values_with(state, body["money"], body["periods"], body["prices"])
             state = transitions.budgeted(state, values)

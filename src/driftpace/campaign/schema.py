@@ -1,5 +1,6 @@
 """Read the columns of a table as rows of a campaign, by its definition."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from driftpace.tables.columns import Column
 
 Columns = Mapping[str, "Column"]
+
+MOST_NAMED = 10
+"""Classes that a message lists."""
 
 _COMMA = re.compile(r"[+-]?[\d.]*\d,\d+")
 
@@ -371,12 +375,28 @@ def _target(definition: Definition, column: "Column", keep: BoolArray, owner: st
         for place, word in zip(np.flatnonzero(keep), written, strict=True):
             if meant[word] is None:
                 raise DataError(
-                    f"target {definition.target!r} must be {definition.classes[0]!r} or {definition.classes[1]!r}; "
-                    f"row {place + 1} has {word!r:.80}.",
+                    f"target {definition.target!r} must be {_one_of(definition.classes)}; row {place + 1} has {word!r:.80}"
+                    f"{_class_hint(definition)}.",
                     owner=owner,
                 )
-        return np.array([float(meant[word] == definition.classes[1]) for word in written])
+        codes = {name: float(code) for code, name in enumerate(definition.classes)}
+        return np.array([codes[meant[word] or ""] for word in written])
     return _numbers(column, keep, "target", str(definition.target), owner)
+
+
+def _one_of(classes: Sequence[str]) -> str:
+    """Return the classes in words, the first ones where there are many."""
+    named = [repr(name) for name in classes]
+    if len(named) > MOST_NAMED:
+        return f"one of the {len(named)} classes {', '.join(named[:MOST_NAMED])}, ..."
+    return f"{', '.join(named[:-1])} or {named[-1]}"
+
+
+def _class_hint(definition: Definition) -> str:
+    """Return how to add a class, where that is possible."""
+    if definition.task != "multiclass":
+        return ""
+    return ": correct it, or add the class with amend (new_classes, --new-class)"
 
 
 def _numbers(
@@ -413,8 +433,9 @@ def _not_numeric(kept: "Column", places: IntArray, role: str, name: str) -> str:
         return f"it has numbers with a decimal comma, such as {texts[0]!r:.80}; use a point"
     if role == "feature":
         return f"it holds text; list its categories in the definition: categories.{name} = {texts[:6]}"
-    two = f'; set classes = ["{texts[0]}", "{texts[1]}"] in the definition' if len(texts) == 2 else ""
-    return f"it holds text{two}"
+    if 2 <= len(texts) <= MOST_NAMED:
+        return f"it holds text; set classes = [{', '.join(json.dumps(text) for text in texts)}] in the definition"
+    return "it holds text"
 
 
 def _words(column: "Column", keep: BoolArray, name: str, owner: str) -> list[str]:

@@ -18,7 +18,7 @@ target = {target}
 # year); and whether 03/04/2010 is 3 April. Default: every table holds rows of the period it is delivered for.
 {period}
 {dayfirst}
-# Classes of a binary target: negative, then positive. Not needed for numbers, or for 0 and 1.
+# Classes of the target: negative, then positive, or three and more. Not needed for numbers, or for 0 and 1.
 {classes}
 # Categorical features and all their categories; the first is the reference category.
 {categories}
@@ -40,7 +40,8 @@ missing = {missing}
 {annotator}
 {row_cost}
 {label_cost}
-# {numbers} for numbers, {two_classes} for classes. l2 is the penalty, or a list to select from in every period.
+# {numbers} for numbers, {two_classes} for two classes, {several} for any number. l2 is the penalty, or a list to
+# select from in every period.
 {loss}
 {l2}
 # Required accuracy: the excess loss allowed over the best model, in units of the loss ...
@@ -124,6 +125,7 @@ def template(values: Mapping[str, Any], *, file: str = "campaign.toml") -> str:
         file=file,
         numbers=" or ".join(_value(name) for name in loss_names("regression")),
         two_classes=" or ".join(_value(name) for name in loss_names("classification")),
+        several=" or ".join(_value(name) for name in loss_names("multiclass")),
         name=_value(values.get("name", "my-campaign")),
         target=_value(values.get("target", "y")),
         keep_rows=_value(values.get("keep_rows", True)),

@@ -277,19 +277,17 @@ def _without_period(text: str) -> str:
     return text.rstrip(".")
 
 
-def describe_mapping(mapping: Mapping[str, str]) -> str:
-    """Return a mapping as text.
+def describe_mapping(mapping: Mapping[str, str], classes: Sequence[str] = ()) -> str:
+    """Return a mapping of categories, and classes that are added, as text.
 
-    >>> describe_mapping({"city": "Milan", "plan": "basic"})
-    'unlisted values of city count as Milan, of plan as basic'
+    >>> describe_mapping({"city": "Milan", "plan": "basic"}), describe_mapping({}, ["owl", "cat"])
+    ('unlisted values of city count as Milan, of plan as basic', 'the target may be owl or cat')
     """
-    first, *rest = mapping.items()
-    return ", ".join(
-        [
-            f"unlisted values of {first[0]} count as {first[1]}",
-            *(f"of {column} as {category}" for column, category in rest),
-        ]
-    )
+    parts = [
+        f"{'of' if place else 'unlisted values of'} {column} {'as' if place else 'count as'} {category}"
+        for place, (column, category) in enumerate(mapping.items())
+    ]
+    return ", ".join([*parts, *([f"the target may be {' or '.join(classes)}"] if classes else [])])
 
 
 def list_texts(texts: Sequence[str]) -> str:

@@ -259,13 +259,19 @@ def budgeted(campaign: CampaignState, values: Mapping[str, Any]) -> CampaignStat
     return replace(campaign, definition=definition, method=method, state=state)
 
 
-def amended(campaign: CampaignState, unknown_categories: Mapping[str, str | Sequence[str]]) -> CampaignState:
-    """Map unknown categories from now on; earlier deliveries do not change."""
+def amended(
+    campaign: CampaignState, unknown_categories: Mapping[str, str | Sequence[str]], new_classes: Sequence[str] = ()
+) -> CampaignState:
+    """Map unknown categories and add classes from now on; earlier deliveries do not change."""
     definition = campaign.definition
     given = {name: words if isinstance(words, str) else tuple(words) for name, words in unknown_categories.items()}
     return replace(
         campaign,
-        definition=replace(definition, unknown_categories={**definition.unknown_categories, **given}),
+        definition=replace(
+            definition,
+            unknown_categories={**definition.unknown_categories, **given},
+            classes=None if definition.classes is None else (*definition.classes, *new_classes),
+        ),
     )
 
 

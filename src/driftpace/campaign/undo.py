@@ -187,6 +187,12 @@ def _of_entry(state: CampaignState, log: Sequence[Entry], gone: dict[int, int], 
             f"the decision about the order of period {body['period']} had its effect when the period was closed; undo its "
             "closing first."
         )
+    if kind == "amended" and body.get("new_classes"):
+        raise ParameterError(
+            f"must not be an amendment that added classes, which labels may have by now; got entry {entry.seq}.",
+            owner=OWNER,
+            name="entry",
+        )
     if kind == "undone":
         return _redo(state, log, gone, entry)
     first = body["period"] if kind in ("delivered", "forgotten", "budgeted") else None

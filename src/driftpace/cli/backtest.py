@@ -50,7 +50,8 @@ def backtest(
         typer.Option(
             metavar=f"[{'|'.join(loss_names())}]",
             help="With parameters as in 'quantile(0.9)'. "
-            f"Default: {loss_names('regression')[0]} for numbers, {loss_names('classification')[0]} for two classes.",
+            f"Default: {loss_names('regression')[0]} for numbers, {loss_names('classification')[0]} for two classes, "
+            f"{loss_names('multiclass')[0]} for more.",
             show_default=False,
             autocompletion=loss_completion,
         ),
@@ -187,7 +188,7 @@ def backtest(
         exposure=exposure,
         missing=missing.value,
         max_categories=max_categories,
-        class_codes=loss is None,
+        task=None if loss is None else parse_loss(loss, "backtest")[0].task,
         calendar=split_names(calendar) or (),
         dayfirst=dayfirst,
         exclude=split_names(exclude) or (),
@@ -271,7 +272,7 @@ def choose_loss(name: str | None, l2: float | None, panel: "Panel") -> "Loss | N
         return None
     from driftpace.losses import get_loss
 
-    return get_loss(name or loss_names("classification" if panel.two_classes else "regression")[0], l2=l2)
+    return get_loss(name or loss_names(panel.task)[0], l2=l2)
 
 
 def _require_target(epsilon: float | None, tolerance: float | None, metric: str | None) -> None:

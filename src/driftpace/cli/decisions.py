@@ -86,24 +86,31 @@ def forget(
 
 def amend(
     name: Name,
+    reason: Reason,
     unknown_category: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--unknown-category",
             metavar="COLUMN=CATEGORY",
             help="Treat any unlisted category of the column as this listed one; may be repeated.",
             show_default=False,
         ),
-    ],
-    reason: Reason,
+    ] = None,
+    new_class: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--new-class", metavar="CLASS", help="Add a class of the target; may be repeated.", show_default=False
+        ),
+    ] = None,
     form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     who: Who = None,
     storage: Storage = None,
 ) -> None:
-    """Map unlisted categories of a column to a listed one.
+    """Map unlisted categories of a column to a listed one, or add a class of the target.
 
-    Without a mapping, unlisted categories count as other, or as the first category of the column. Earlier rows are not changed.
+    Without a mapping, unlisted categories count as other, or as the first category of the column. A class can be added where there
+    are several; labels of a class that is not listed are refused. Earlier rows are not changed.
 
     Example: driftpace amend churn --unknown-category plan=basic --reason "plans change"
     """
@@ -115,10 +122,12 @@ def amend(
 
     with opened_campaign(storage, name) as campaign:
         before = campaign.definition
-        mapping = parse_mapping(unknown_category, before.categories)
-        status = campaign.amend(unknown_categories=mapping, reason=reason, who=user_name(who), dry_run=dry_run)
-    changed = any(before.unknown_categories.get(column) != category for column, category in mapping.items())
-    first = f"{name}: {'from now on' if changed else 'already set:'} {describe_mapping(mapping)}."
+        mapping, added = parse_mapping(unknown_category or (), before.categories), new_class or []
+        status = campaign.amend(
+            unknown_categories=mapping, new_classes=added, reason=reason, who=user_name(who), dry_run=dry_run
+        )
+    changed = bool(added) or any(before.unknown_categories.get(one) != category for one, category in mapping.items())
+    first = f"{name}: {'from now on' if changed else 'already set:'} {describe_mapping(mapping, added)}."
     print_change(form, first, [("Next", status.todo)], status_json(status), written=changed and not dry_run)
 
 

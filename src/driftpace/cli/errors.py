@@ -14,6 +14,7 @@ _SUBJECTS = {
     ("check_table", "frame"): "FILE",
     ("Campaign.add_money", "money"): "--add",
     ("Campaign.amend", "unknown_categories"): "--unknown-category",
+    ("Campaign.amend", "new_classes"): "--new-class",
     ("Campaign.create", "name"): "NAME",
     ("Campaign.predict", "X"): "FILE",
     ("Campaign.sample", "id_column"): "The id column of the campaign",

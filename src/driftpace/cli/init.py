@@ -86,8 +86,8 @@ def init(
     classes: Annotated[
         str | None,
         typer.Option(
-            metavar="NEGATIVE,POSITIVE",
-            help="The two classes of a binary target.",
+            metavar="A,B,...",
+            help="The classes of the target; of two, the negative one first.",
             show_default=False,
             rich_help_panel=_DATA,
         ),
@@ -97,7 +97,8 @@ def init(
         typer.Option(
             metavar="LOSS",
             help=f"{' or '.join(loss_names('regression'))} for numbers, "
-            f"{' or '.join(loss_names('classification'))} for classes. Default: by the type of the target.",
+            f"{' or '.join(loss_names('classification'))} for two classes, {' or '.join(loss_names('multiclass'))} for any number. "
+            "Default: by the type of the target.",
             show_default=False,
             autocompletion=loss_completion,
             rich_help_panel=_DATA,

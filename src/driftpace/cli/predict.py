@@ -45,7 +45,8 @@ def predict(
 ) -> None:
     """Predict the rows of a file with the current model.
 
-    All columns of the file are kept, followed by the prediction and, for two classes, the probability of the second.
+    All columns of the file are kept, followed by the prediction and, for two classes, the probability of the second, or for more
+    that of each.
 
     Example: driftpace predict churn customers.csv --out predictions.csv
     """
@@ -106,7 +107,10 @@ def _with_predictions(columns: "dict[str, Column]", predictions: "Predicted", ta
 
     rows: Rows = {name: cell_values(column) for name, column in columns.items()}
     added: Rows = {f"{target}_predicted": list(predictions.values)}
-    if predictions.probability is not None:
+    if predictions.classes and predictions.probability is not None:
+        for name, column in zip(predictions.classes, predictions.probability.T, strict=True):
+            added[f"{target}_probability_{name}"] = column.tolist()
+    elif predictions.probability is not None:
         added[f"{target}_probability"] = [float(value) for value in predictions.probability]
     for name in added:
         if name in rows:

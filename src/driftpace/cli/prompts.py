@@ -26,7 +26,9 @@ def prompt_for(name: str | None, given: dict[str, Any]) -> tuple[str, dict[str, 
     if "target" not in given:
         given["target"] = str(typer.prompt("Column to predict"))
     if "classes" not in given and given["target"] not in columns:
-        answer = _optional("If it is one of two classes, which ones (negative,positive; empty: it is a number)")
+        answer = _optional(
+            "If it is one of several classes, which ones (a,b,...; of two the negative first; empty: it is a number)"
+        )
         if answer:
             given["classes"] = answer
     if "table" not in given and "features" not in given:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.constraints import Ball, Box, ConstraintSet, WholeSpace
-from driftpace.losses import HuberLoss, SquaredLoss
+from driftpace.losses import HuberLoss, SquaredLoss, VectorLoss
 from driftpace.losses.protocol import Loss
 from driftpace.records import Outcome
 from driftpace.typing import FloatArray
@@ -209,7 +209,10 @@ class _Objective:
     def small(self, w: FloatArray) -> float:
         """Return what counts as no gradient at w: 1e-10 of the gradients of rows, or what rounding leaves of their terms."""
         rows = self.loss.row_gradients(w, self.X, self.y)
-        heights = np.abs(self.y) + np.abs(self.X @ w)
+        if isinstance(self.loss, VectorLoss):
+            heights = 1.0 + np.abs(self.loss.scores(w, self.X)).sum(axis=1)
+        else:
+            heights = np.abs(self.y) + np.abs(self.X @ w)
         terms = _root_mean_square(self.X) * math.sqrt(w.size) * _root_mean_square(heights)
         penalised = w[: max(w.size - self.loss.unpenalised, 0)]
         away = self.strength * float(np.linalg.norm(w - self.anchor)) + self.loss.l2 * float(np.linalg.norm(penalised))

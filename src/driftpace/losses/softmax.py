@@ -81,6 +81,15 @@ class SoftmaxLoss(VectorLoss):
         """Return the scores of the classes, (rows, classes), which add up to zero."""
         return np.asarray(scores @ helmert(scores.shape[1] + 1).T)
 
+    def coefficients(self, matrix: FloatArray) -> FloatArray:
+        """Return the coefficients whose classes have the scores of ``matrix``, (classes, features), up to a common part.
+
+        >>> loss, coef = SoftmaxLoss(classes=3), np.array([1.0, 2.0, 3.0, 4.0])
+        >>> loss.coefficients(loss.output_matrix(coef)).round(12).tolist()
+        [1.0, 2.0, 3.0, 4.0]
+        """
+        return np.asarray(matrix.T @ helmert(len(matrix))).ravel()
+
     def phi(self, scores: FloatArray, y: FloatArray) -> FloatArray:
         """Return log sum_c e^(s_c) - s_y of each row."""
         each = self.output_scores(scores)

@@ -106,6 +106,10 @@ class VectorLoss(ABC):
         """Return coefficients as a person reads them, (classes or outputs, features)."""
         return self.output_scores(self.matrix(coef)).T
 
+    def coefficients(self, matrix: FloatArray) -> FloatArray:
+        """Return the coefficients that :meth:`output_matrix` shows as ``matrix``."""
+        return np.asarray(matrix.T).ravel()
+
     def predict(self, coef: FloatArray, X: FloatArray) -> FloatArray:
         """Return the prediction for each row."""
         return self.link(self.scores(coef, X))

@@ -229,6 +229,7 @@ def _configuration(result: BacktestResult) -> str:
     facts = [
         ("Table", result.table),
         ("Predicted column", result.target),
+        *([("Classes", ", ".join(result.classes))] if result.classes else []),
         (plural(len(result.features), "feature"), ", ".join(result.features)),
         ("Loss", result.loss.replace(", unpenalised=0", "")),
         ("Target", target_text(result)),

@@ -188,7 +188,7 @@ def _configuration(campaign: "Campaign", status: "Status") -> str:
     facts: list[tuple[str, Any]] = [
         ("Predicted column", definition.target or "given with the rows"),
         ("Features", "those of the first delivery" if definition.features is None else ", ".join(definition.features)),
-        ("Classes", "" if definition.classes is None else " and ".join(definition.classes)),
+        ("Classes", "" if definition.classes is None else ", ".join(definition.classes)),
         ("Loss", definition.loss),
         ("Target", status.target),
         ("Annotators", definition.annotator or ""),

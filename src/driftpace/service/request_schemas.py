@@ -120,9 +120,10 @@ class MoneyRequest(PricesRequest):
 
 
 class AmendRequest(RequestModel):
-    """The category that unlisted categories of each column are mapped to, with the reason."""
+    """The category that unlisted categories of each column are mapped to, and classes to add, with the reason."""
 
-    unknown_categories: Annotated[Words, Field(min_length=1)]
+    unknown_categories: Words | None = None
+    new_classes: Annotated[list[Word], Field(max_length=100)] = Field(default_factory=list)
     reason: Reason
 
 
@@ -154,7 +155,7 @@ class DefinitionRequest(RequestModel):
     audit: Annotated[float, Field(gt=0, le=0.5)] | None = None
     delay: Annotated[int, Field(ge=1, le=1000)] | None = None
     features: Annotated[list[Word], Field(min_length=1, max_length=1000)] | None = None
-    classes: Annotated[list[Word], Field(min_length=2, max_length=2)] | None = None
+    classes: Annotated[list[Word], Field(min_length=2, max_length=100)] | None = None
     categories: (
         Annotated[
             dict[Word, Annotated[list[Word], Field(min_length=2, max_length=1000)]],

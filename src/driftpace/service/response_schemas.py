@@ -503,11 +503,15 @@ class DefinitionResponse(BaseModel):
 
 
 class PredictionsResponse(ResponseModel):
-    """The prediction for each row: a number, or a class."""
+    """The prediction for each row: a number, or a class.
+
+    Of two classes, ``probabilities`` are those of the second; of several ``classes``, those of each.
+    """
 
     predictions: list[float | int | str | None]
-    scores: list[float | None]
-    probabilities: list[float | None] | None
+    scores: list[float | None] | list[list[float | None]] | None
+    probabilities: list[float | None] | list[list[float | None]] | None
+    classes: list[str] | None
     unknown_categories: list[MappedCategoriesResponse]
     filled: list[FilledCellsResponse]
 

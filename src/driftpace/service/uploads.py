@@ -16,6 +16,7 @@ from driftpace.tables.columns import Column
 from driftpace.tables.json_format import load_document
 from driftpace.tables.limits import TableLimits, clip
 from driftpace.tables.read import FileKind, gunzip, read_columns
+from driftpace.typing import FloatArray
 
 KINDS: dict[str, FileKind | None] = {
     "text/csv": "csv",
@@ -190,18 +191,37 @@ def first_rows(rows: dict[str, Column] | Arrays | None) -> dict[str, Any] | None
 def predict(campaign: Campaign, rows: dict[str, Column] | Arrays) -> dict[str, Any]:
     """Return the predictions of the current model as JSON."""
     if isinstance(rows, Arrays):
-        values = [number(float(value)) for value in campaign.predict(rows.X)]
-        return {"predictions": values, "scores": values, "probabilities": None, "unknown_categories": [], "filled": []}
+        return _predict_arrays(campaign, rows)
     predictions = campaign.predict_table(rows)
     return {
         "predictions": [number(value) if isinstance(value, float) else value for value in predictions.values],
-        "scores": [number(float(value)) for value in predictions.score],
-        "probabilities": None
-        if predictions.probability is None
-        else [number(float(value)) for value in predictions.probability],
+        "scores": _plain(predictions.score),
+        "probabilities": None if predictions.probability is None else _plain(predictions.probability),
+        "classes": list(predictions.classes) or None,
         "unknown_categories": [mapped_categories_json(item) for item in predictions.unknown_categories],
         "filled": [filled_cells_json(item) for item in predictions.filled],
     }
+
+
+def _predict_arrays(campaign: Campaign, rows: Arrays) -> dict[str, Any]:
+    """Return the predictions of rows that were given as numbers; of several classes with their probabilities."""
+    values = [number(value) if isinstance(value, float) else value for value in campaign.predict(rows.X).tolist()]
+    several = any(isinstance(value, str) for value in values)
+    return {
+        "predictions": values,
+        "scores": None if several else values,
+        "probabilities": _plain(campaign.predict_proba(rows.X)) if several else None,
+        "classes": list(campaign.definition.classes or ()) if several else None,
+        "unknown_categories": [],
+        "filled": [],
+    }
+
+
+def _plain(values: FloatArray) -> list[Any]:
+    """Return numbers, or rows of numbers, with None for those that are not finite."""
+    if values.ndim == 2:
+        return [_plain(row) for row in values]
+    return [number(value) for value in values.tolist()]
 
 
 def _arrays(document: dict[str, Any], limits: TableLimits, owner: str) -> Arrays:

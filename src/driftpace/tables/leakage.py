@@ -25,10 +25,14 @@ LEFT_BY_OTHERS = 0.5
 """It is reported where it leaves less than this share of the error that all features not suspected leave together."""
 FEW_VALUES = 50
 """Numbers of so few distinct values may be codes, and are judged as categories too."""
+BINS = 100
+"""Bins of numbers, of equal frequency, where there are several classes."""
 FEWEST_ROWS, FEWEST_POSITIVES = 20, 5
 """With fewer rows, or rows of the rarer class, scores above the thresholds arise by chance."""
 FEWEST_IN_PERIOD = 10
 """Periods with fewer rows are not looked into."""
+MOST_CLASSES = 12
+"""Classes that are judged where there are several, the commonest."""
 MOST_ROWS = 20_000
 """Rows used; more would not change the answer."""
 WITHIN = " within periods"
@@ -89,6 +93,8 @@ def find_leaks(
     y: FloatArray,
     keep: BoolArray,
     periods: IntArray | None = None,
+    *,
+    classes: bool = False,
 ) -> list[Leak]:
     """Return the features that may give the target away.
 
@@ -106,6 +112,8 @@ def find_leaks(
         The rows that have a target.
     periods : array of int, optional
         The number of each kept row's period: features are then judged within periods, too.
+    classes : bool, default False
+        Whether the numbers are codes of several classes: the AUC is then the mean over classes, each against the others.
 
     Returns
     -------
@@ -126,21 +134,71 @@ def find_leaks(
     chosen = np.unique(np.linspace(0, y.size - 1, min(y.size, MOST_ROWS)).astype(np.int64))
     rows, aims = np.flatnonzero(keep)[chosen], y[chosen]
     distinct, counts = np.unique(aims, return_counts=True)
-    classes = distinct.size == 2
-    if distinct.size < 2 or (classes and counts.min() < FEWEST_POSITIVES):
+    several = classes and distinct.size > 2
+    classes = several or distinct.size == 2
+    if several:  # one class at a time, the commonest first
+        order = np.argsort(-counts, kind="stable")[:MOST_CLASSES]
+        each = [(aims == distinct[place]).astype(np.float64) for place in order if counts[place] >= FEWEST_POSITIVES]
+    else:
+        each = [] if distinct.size < 2 or (classes and counts.min() < FEWEST_POSITIVES) else [aims]
+    if not each:
         return after
+    if several:
+        leaks = _leaks_of_classes(columns, features, target, rows, each)
+    else:
+        inside = None if periods is None else _inside_periods(periods[chosen])
+        leaks = _leaks_of_target(columns, features, target, rows, aims, inside, classes=classes)
+    known = {leak.feature for leak in leaks}
+    return [*leaks, *(leak for leak in after if leak.feature not in known)]
+
+
+def _leaks_of_target(
+    columns: Mapping[str, Column],
+    features: Sequence[str],
+    target: str,
+    rows: IntArray,
+    aims: FloatArray,
+    inside: tuple[IntArray, IntArray] | None,
+    *,
+    classes: bool,
+) -> list[Leak]:
+    """Return the features that give numbers or two classes away, over all rows or within periods."""
     predictors: dict[str, FloatArray] = {}
     kinds: dict[str, LeakKind] = {}
     for name in features:
         predictors[name], kinds[name] = _predictor(columns[name], rows, aims)
     leaks = _leaks_among(predictors, kinds, target, _Judge(aims, classes))
-    inside = None if periods is None else _inside_periods(periods[chosen])
     if inside is not None:
         members, strata = inside
         left = {name: values[members] for name, values in predictors.items() if name not in {x.feature for x in leaks}}
         leaks += _leaks_among(left, kinds, target, _Judge(aims[members], classes, strata))
-    known = {leak.feature for leak in leaks}
-    return [*leaks, *(leak for leak in after if leak.feature not in known)]
+    return leaks
+
+
+def _leaks_of_classes(
+    columns: Mapping[str, Column], features: Sequence[str], target: str, rows: IntArray, each: list[FloatArray]
+) -> list[Leak]:
+    """Return the features that give several classes away, by the mean AUC of each of them against the others."""
+    judges = [_Judge(aim, True) for aim in each]
+    scores: dict[str, tuple[LeakKind, float]] = {}
+    predictors: dict[str, list[FloatArray]] = {}
+    for name in features:
+        made = [_predictor(columns[name], rows, aim, binned=True) for aim in each]
+        predictors[name] = [predictor for predictor, _ in made]
+        found = [judge.score(predictor)[0] for judge, predictor in zip(judges, predictors[name], strict=True)]
+        scores[name] = (made[0][1], float(np.mean(found)))
+    suspects = [name for name, (_, score) in scores.items() if score > AUC]
+    if not suspects:
+        return []
+    rest = [name for name in features if name not in suspects]
+    others = float(
+        np.mean([judge.together([predictors[name][place] for name in rest]) for place, judge in enumerate(judges)])
+    )
+    return [
+        Leak(feature=name, target=target, kind=scores[name][0], score=scores[name][1], others=others, measure="AUC")
+        for name in suspects
+        if _left(scores[name][1], True) < LEFT_BY_OTHERS * _left(others, True)
+    ]
 
 
 def _known_after(columns: Mapping[str, Column], features: Sequence[str], target: str) -> list[Leak]:
@@ -159,8 +217,12 @@ def _known_after(columns: Mapping[str, Column], features: Sequence[str], target:
     return leaks
 
 
-def _predictor(column: Column, rows: IntArray, y: FloatArray) -> tuple[FloatArray, LeakKind]:
-    """Return a feature as numbers that predict the target best: as they are, or the means of its categories."""
+def _predictor(column: Column, rows: IntArray, y: FloatArray, *, binned: bool = False) -> tuple[FloatArray, LeakKind]:
+    """Return a feature as numbers that predict the target best: as they are, or the means of its categories.
+
+    With ``binned``, numbers of many values are judged by the means of their bins too, missing cells being one: of several classes,
+    one may lie between the others.
+    """
     part = Column(kind=column.kind, values=column.values[rows], missing=column.missing[rows])
     if column.kind == "time":
         return part.values.astype(np.int64).astype(np.float64), "copy"
@@ -176,6 +238,11 @@ def _predictor(column: Column, rows: IntArray, y: FloatArray) -> tuple[FloatArra
         means = _category_means(numbers, y)
         if abs(_correlation(means, y)) > abs(_correlation(numbers, y)):
             return means, "determines"
+    if binned and distinct.size > FEW_VALUES:
+        ends = np.unique(np.quantile(numbers[~gone], np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
+        means = _category_means(np.where(gone, -1, np.searchsorted(ends, numbers)), y)
+        if _auc(means, y) > _auc(numbers, y):
+            return means, "copy"
     return numbers, "copy"
 
 

@@ -1,5 +1,6 @@
 """What a numeric target holds: classes, counts or numbers, in words."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,20 @@ AMBIGUOUS_CLASSES = 4
 """Up to so many values 0, 1, 2, ... are taken for codes of classes, whatever their frequencies."""
 
 COUNTS_HINT = "--loss poisson predicts counts"
+MOST_LABELS = 100
+"""More distinct texts than this are not classes."""
+_NAMED = 10
+
+
+def list_classes(words: Sequence[str]) -> str:
+    """Return the names of classes in words, the first ten where there are more.
+
+    >>> list_classes(["cat", "dog", "owl"])
+    'cat, dog and owl'
+    """
+    if len(words) > _NAMED:
+        return f"{', '.join(words[:_NAMED])} and {len(words) - _NAMED} more"
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,7 +50,7 @@ def describe_target(name: str, values: FloatArray) -> NumericTarget:
     >>> describe_target("species", np.array([0.0, 1.0, 2.0] * 5)).classes
     3
     >>> print(describe_target("children", np.repeat(np.arange(6.0), [9, 7, 5, 3, 2, 1])).sentence)  # doctest: +NORMALIZE_WHITESPACE
-    Target children has 6 whole values, 0 to 5, and is treated as a number: more than two classes are not supported yet;
+    Target children has 6 whole values, 0 to 5, and is treated as a number; --loss softmax, or SoftmaxLoss(), takes it for classes;
     --loss poisson predicts counts.
     >>> print(describe_target("trips", np.arange(300.0)).sentence)
     Target trips holds whole numbers, 0 to 299, such as counts, and is treated as a number; --loss poisson predicts counts.
@@ -60,7 +75,7 @@ def describe_target(name: str, values: FloatArray) -> NumericTarget:
     codes = least == 0.0 and most == distinct.size - 1
     if codes and (distinct.size <= AMBIGUOUS_CLASSES or not _single_peak(frequencies)):
         return NumericTarget(classes=distinct.size)
-    treated = "is treated as a number: more than two classes are not supported yet"
+    treated = "is treated as a number; --loss softmax, or SoftmaxLoss(), takes it for classes"
     counts = bool(least == 0.0)
     hint = f"; {COUNTS_HINT}" if counts else ""
     return NumericTarget(

@@ -1197,7 +1197,9 @@ class Tracker:
         return tracker
 
     @classmethod
-    def from_snapshot(cls, method: Method, state: Any, reports: Sequence[StepReport] = ()) -> Self:
+    def from_snapshot(
+        cls, method: Method, state: Any, reports: Sequence[StepReport] = (), *, classes: Sequence[str | int] = ()
+    ) -> Self:
         """Return a tracker with this method in this state, such as :meth:`snapshot` returned.
 
         Parameters
@@ -1208,12 +1210,14 @@ class Tracker:
             A state of that method.
         reports : sequence of StepReport, default ()
             Those of the closed periods.
+        classes : sequence of str or int, default ()
+            The labels of the classes by number, where a :class:`~driftpace.SoftmaxLoss` takes them as they appear.
         """
         tracker = cls.__new__(cls)
         tracker._method, tracker._state, tracker._reports = method, state, list(reports)
         tracker._missing, tracker._encoding, tracker._from_pool = "impute", None, False
         tracker._may_widen, tracker._text, tracker._layout = True, (), None
-        tracker._late, tracker._pool, tracker._labels = None, None, ()
+        tracker._late, tracker._pool, tracker._labels = None, None, tuple(classes)
         return tracker
 
     def snapshot(self) -> tuple[Method, Any]:

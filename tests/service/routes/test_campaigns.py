@@ -361,3 +361,24 @@ def test_store_failures_are_503_without_the_location(
     known = served.client.get("/api/campaigns", headers={"Authorization": "Bearer dp_any"})
     assert (known.status_code, known.headers["Retry-After"]) == (503, answer.headers["Retry-After"])
     assert "driftpace_store_errors_total 3.0" in served.client.get("/metrics").text
+
+
+def test_several_classes(served: Serving, rng: np.random.Generator) -> None:
+    client, words = served.client, ["cat", "dog", "owl"]
+    X = rng.normal(size=(200, 2))
+    kinds = [words[place] for place in np.column_stack([X, -X.sum(axis=1)]).argmax(axis=1)]
+    definition = {"name": "animals", "target": "kind", "classes": words, "features": ["x", "z"], "epsilon": 0.5}
+    assert client.post("/api/campaigns", json=definition).status_code == 201
+    assert client.post("/api/campaigns/animals/orders", json={}).is_success
+    lines = ["x,z,kind", *(f"{x},{z},{kind}" for (x, z), kind in zip(X.tolist(), kinds, strict=True))]
+    told = client.post("/api/campaigns/animals/deliveries?final=true", content="\n".join(lines), headers=CSV)
+    assert told.is_success, told.text
+    said = client.post("/api/campaigns/animals/predictions", content="x,z\n2,0\n0,2\n", headers=CSV).json()
+    assert said["classes"] == words
+    assert said["predictions"] == ["cat", "dog"]
+    assert [len(shares) for shares in said["probabilities"]] == [3, 3]
+    arrays = client.post("/api/campaigns/animals/predictions", json={"X": [[2.0, 0.0], [0.0, 2.0]]}).json()
+    assert arrays["probabilities"] == said["probabilities"]
+    amended = client.post("/api/campaigns/animals/amend", json={"new_classes": ["fox"], "reason": "seen"})
+    assert amended.status_code == 200, amended.text
+    assert client.get("/api/campaigns/animals/definition").json()["classes"] == [*words, "fox"]

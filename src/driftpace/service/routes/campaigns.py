@@ -84,11 +84,16 @@ async def campaign_definition(request: Request, name: CampaignName) -> Response:
 
 @router.post("/{name}/amend", response_model=StatusResponse, responses=error_responses(400, 404, 408, 409, 413, 422))
 async def amend(request: Request, name: CampaignName, amendment: Annotated[AmendRequest, Body()]) -> Response:
-    """Map unlisted categories of a column to a listed one, from now on."""
+    """Map unlisted categories of a column to a listed one, or add classes of the target, from now on."""
     who = caller_name(request)
 
     def change(campaign: Campaign) -> Response:
-        status = campaign.amend(unknown_categories=amendment.unknown_categories, reason=amendment.reason, who=who)
+        status = campaign.amend(
+            unknown_categories=amendment.unknown_categories,
+            new_classes=amendment.new_classes,
+            reason=amendment.reason,
+            who=who,
+        )
         return json_response(status_json(status))
 
     return await service_of(request).change(name, change)
