@@ -167,8 +167,15 @@ def test_what_the_wide_method_does_not_support_is_said(kwargs: dict[str, Any]) -
         Tracker(SquaredLoss(), epsilon=0.1, method="wide", **kwargs)
 
 
+def test_rows_with_groups_or_weights_stay_with_the_adaptive_method() -> None:
+    tracker = Tracker(SquaredLoss(), epsilon=0.3, rng=0)
+    tracker.ask()
+    tracker.tell(*World(8).draw(20), sample_weight=np.ones(20), final=False)
+    assert type(tracker.snapshot()[0]).__name__ == "AdaptiveMethod"
+
+
 def test_groups_and_weights_are_refused_in_a_sentence() -> None:
-    world, tracker = World(8), Tracker(SquaredLoss(), epsilon=0.3, rng=0)
+    world, tracker = World(8), Tracker(SquaredLoss(), epsilon=0.3, method="wide", rng=0)
     tracker.ask()
     X, y = world.draw(20)
     with pytest.raises(ParameterError, match="wide method"):

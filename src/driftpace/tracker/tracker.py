@@ -133,7 +133,8 @@ class Tracker:
     method : {"adaptive", "wide"}, optional
         The wide method follows thousands of columns, dense or sparse, in bands of their principal components; its promise is about
         the loss with a penalty of each band. By default it is used where rows have more than a hundred columns, by
-        :class:`~driftpace.SquaredLoss` or a loss of two classes, without candidates, ``season`` and ``delay``.
+        :class:`~driftpace.SquaredLoss` or a loss of two classes, without candidates, ``season``, ``delay``, and groups, weights or
+        annotators of the first rows.
     text : str or sequence of str, optional
         Columns of frames that are texts: hashed words and pairs of words, weighted by how rare they are in the first texts shown
         (:class:`driftpace.tables.TextTerms`). Columns of lists of equal length, such as embeddings, need no setting. The other
@@ -1112,11 +1113,12 @@ class Tracker:
         self, X: Any, y: Any, more: Mapping[str, Any], owner: str
     ) -> "tuple[TellEvent, Encoding | None, Method, Any]":
         """Return rows as the method takes them, the encoding that they have shown, and the method with its state."""
-        method, state = self._widened(X)
+        plain = all(value is None for value in more.values())
+        method, state = self._widened(X) if plain else (self._method, self._state)
         given, keep, encoding = X, None, self._encoding
         if not (_is_wide(method) and not is_frame(X, owner)):
             given, keep, encoding = self._encoded(X, owner, drop=True)
-            method, state = self._widened(given)
+            method, state = self._widened(given) if plain else (self._method, self._state)
         read = read_wide_rows if _is_wide(method) else read_rows
         rows = read(given, owner=owner, features=state.features, columns=state.columns)
         targets = read_targets(y, owner=owner, rows=rows.X.shape[0] if keep is None else keep.size)
@@ -1160,7 +1162,7 @@ class Tracker:
             return None
         if not uses_groups(method):
             raise ParameterError(
-                "must be None with the wide method."
+                "must be None with the wide method; give method='adaptive' where rows belong together."
                 if _is_wide(method)
                 else "must be None with learner=, drift= and rule=, unless there are candidates to compare (l2=[...] or select=).",
                 owner="Tracker.tell",
