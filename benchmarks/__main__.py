@@ -19,8 +19,8 @@ NAMES = (
     "selection",
     "service",
 )
-"""Run when no name is given. synthetic_study takes hours, batches one hour, orders and choice a quarter, late and wide some minutes:
-run them by name, or with make study."""
+"""Run when no name is given. synthetic_study takes hours, batches one hour, orders and choice a quarter, late and wide
+some minutes: run them by name, or with make study."""
 
 
 def main() -> None:

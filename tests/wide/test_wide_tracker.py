@@ -96,6 +96,18 @@ def test_fewer_columns_or_another_method_stay_as_they_are() -> None:
         assert type(tracker.snapshot()[0]).__name__ == "AdaptiveMethod"
 
 
+@pytest.mark.parametrize(("method", "name"), [(None, "WideMethod"), ("adaptive", "AdaptiveMethod")])
+def test_a_tracker_saved_before_its_first_rows_chooses_as_it_would_have(
+    method: str | None, name: str, tmp_path: Path
+) -> None:
+    tracker = Tracker(SquaredLoss(), epsilon=0.3, method=method, rng=0)
+    tracker.ask()
+    tracker.save(tmp_path / "state")
+    again = Tracker.load(tmp_path / "state")
+    again.tell(*World(9).draw(20), final=False)
+    assert type(again.snapshot()[0]).__name__ == name
+
+
 def test_a_budget_is_kept() -> None:
     world = World(5)
     budget = Budget(total=900, horizon=6, cost=LinearCost(per_sample=1))

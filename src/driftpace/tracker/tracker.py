@@ -1027,7 +1027,7 @@ class Tracker:
         encoding = None if self._encoding is None else self._encoding.to_values()
         body = to_body(self._method, self._state, self._reports)
         body |= {"encoding": encoding, "missing": self._missing, "from_pool": self._from_pool}
-        body["text"] = list(self._text)
+        body |= {"text": list(self._text), "may_widen": self._may_widen}
         if self._layout is not None:
             body["layout"] = self._layout.to_values()
         if self._pool is not None:
@@ -1059,7 +1059,7 @@ class Tracker:
 
             tracker._encoding = Encoding.of(body["encoding"])
         tracker._missing, tracker._from_pool = body.get("missing", "impute"), body.get("from_pool", False)
-        tracker._text = tuple(body.get("text", ()))
+        tracker._text, tracker._may_widen = tuple(body.get("text", ())), body.get("may_widen", False)
         if body.get("layout") is not None:
             from driftpace.tracker.wide_frame import FrameLayout
 
@@ -1088,7 +1088,7 @@ class Tracker:
         tracker = cls.__new__(cls)
         tracker._method, tracker._state, tracker._reports = method, state, list(reports)
         tracker._missing, tracker._encoding, tracker._from_pool = "impute", None, False
-        tracker._may_widen, tracker._text, tracker._layout = True, (), None
+        tracker._may_widen, tracker._text, tracker._layout = False, (), None
         tracker._late = tracker._pool = None
         return tracker
 
