@@ -229,7 +229,7 @@ def test_a_registered_loss_in_campaign_and_template(expectile: LossSpec, rng: np
     reopened = Campaign.open("a", storage=store)
     X, _ = draw_rows(rng, 5)
     assert np.array_equal(reopened.predict(X), campaign.predict(X))
-    with pytest.raises(ParameterError, match=r"must be 'logistic' or 'hinge' where classes are given; got 'expectile'"):
+    with pytest.raises(ParameterError, match=r"must be 'logistic', 'hinge' or 'softmax' where 2 classes are given"):
         Definition.of({**values, "classes": ["no", "yes"]})
 
 

@@ -96,6 +96,18 @@ def test_fewer_columns_or_another_method_stay_as_they_are() -> None:
         assert type(tracker.snapshot()[0]).__name__ == "AdaptiveMethod"
 
 
+@pytest.mark.parametrize(("method", "name"), [(None, "WideMethod"), ("adaptive", "AdaptiveMethod")])
+def test_a_tracker_saved_before_its_first_rows_chooses_as_it_would_have(
+    method: str | None, name: str, tmp_path: Path
+) -> None:
+    tracker = Tracker(SquaredLoss(), epsilon=0.3, method=method, rng=0)
+    tracker.ask()
+    tracker.save(tmp_path / "state")
+    again = Tracker.load(tmp_path / "state")
+    again.tell(*World(9).draw(20), final=False)
+    assert type(again.snapshot()[0]).__name__ == name
+
+
 def test_a_budget_is_kept() -> None:
     world = World(5)
     budget = Budget(total=900, horizon=6, cost=LinearCost(per_sample=1))
@@ -167,8 +179,15 @@ def test_what_the_wide_method_does_not_support_is_said(kwargs: dict[str, Any]) -
         Tracker(SquaredLoss(), epsilon=0.1, method="wide", **kwargs)
 
 
+def test_rows_with_groups_or_weights_stay_with_the_adaptive_method() -> None:
+    tracker = Tracker(SquaredLoss(), epsilon=0.3, rng=0)
+    tracker.ask()
+    tracker.tell(*World(8).draw(20), sample_weight=np.ones(20), final=False)
+    assert type(tracker.snapshot()[0]).__name__ == "AdaptiveMethod"
+
+
 def test_groups_and_weights_are_refused_in_a_sentence() -> None:
-    world, tracker = World(8), Tracker(SquaredLoss(), epsilon=0.3, rng=0)
+    world, tracker = World(8), Tracker(SquaredLoss(), epsilon=0.3, method="wide", rng=0)
     tracker.ask()
     X, y = world.draw(20)
     with pytest.raises(ParameterError, match="wide method"):

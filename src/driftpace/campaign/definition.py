@@ -270,9 +270,10 @@ class Definition:
                 )
         elif task != "multiclass" and (task == "regression" or len(self.classes) > 2):
             names = (*(loss_names("classification") if len(self.classes) == 2 else ()), *loss_names("multiclass"))
+            *others, last = (repr(name) for name in names)
+            allowed = f"{', '.join(others)} or {last}" if others else last
             raise ParameterError(
-                f"must be {' or '.join(repr(name) for name in names)} where {len(self.classes)} classes are given; got "
-                f"{self.loss!r}.",
+                f"must be {allowed} where {len(self.classes)} classes are given; got {self.loss!r}.",
                 owner="Campaign",
                 name="loss",
             )

@@ -286,7 +286,7 @@ def check_exposure(method: Any, owner: str) -> None:
 def _named(methods: Sequence[Any]) -> str:
     """Name methods as their users do."""
     wide = any(isinstance(model_method(one), WideMethod) for one in methods)
-    return "the wide method" if wide else "learner=, drift= and rule="
+    return "the wide method (give method='adaptive')" if wide else "learner=, drift= and rule="
 
 
 def check_annotators(method: Any, owner: str) -> None:

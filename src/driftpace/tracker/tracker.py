@@ -150,7 +150,8 @@ class Tracker:
     method : {"adaptive", "wide"}, optional
         The wide method follows thousands of columns, dense or sparse, in bands of their principal components; its promise is about
         the loss with a penalty of each band. By default it is used where rows have more than a hundred columns, by
-        :class:`~driftpace.SquaredLoss` or a loss of two classes, without candidates, ``season`` and ``delay``.
+        :class:`~driftpace.SquaredLoss` or a loss of two classes, without candidates, ``season``, ``delay``, and groups, weights or
+        annotators of the first rows.
     text : str or sequence of str, optional
         Columns of frames that are texts: hashed words and pairs of words, weighted by how rare they are in the first texts shown
         (:class:`driftpace.tables.TextTerms`). Columns of lists of equal length, such as embeddings, need no setting. The other
@@ -1148,7 +1149,7 @@ class Tracker:
         encoding = None if self._encoding is None else self._encoding.to_values()
         body = to_body(self._method, self._state, self._reports)
         body |= {"encoding": encoding, "missing": self._missing, "from_pool": self._from_pool}
-        body["text"] = list(self._text)
+        body |= {"text": list(self._text), "may_widen": self._may_widen}
         if self._labels:
             body["labels"] = list(self._labels)
         if self._layout is not None:
@@ -1182,7 +1183,7 @@ class Tracker:
 
             tracker._encoding = Encoding.of(body["encoding"])
         tracker._missing, tracker._from_pool = body.get("missing", "impute"), body.get("from_pool", False)
-        tracker._text = tuple(body.get("text", ()))
+        tracker._text, tracker._may_widen = tuple(body.get("text", ())), body.get("may_widen", False)
         if body.get("layout") is not None:
             from driftpace.tracker.wide_frame import FrameLayout
 
@@ -1216,7 +1217,7 @@ class Tracker:
         tracker = cls.__new__(cls)
         tracker._method, tracker._state, tracker._reports = method, state, list(reports)
         tracker._missing, tracker._encoding, tracker._from_pool = "impute", None, False
-        tracker._may_widen, tracker._text, tracker._layout = True, (), None
+        tracker._may_widen, tracker._text, tracker._layout = False, (), None
         tracker._late, tracker._pool, tracker._labels = None, None, tuple(classes)
         return tracker
 
@@ -1241,11 +1242,12 @@ class Tracker:
         self, X: Any, y: Any, more: Mapping[str, Any], owner: str
     ) -> "tuple[TellEvent, Encoding | None, tuple[str | int, ...], Method, Any]":
         """Return rows as the method takes them, the encoding and the labels of classes so far, and the method with its state."""
-        method, state = self._widened(X)
+        plain = all(value is None for value in more.values())
+        method, state = self._widened(X) if plain else (self._method, self._state)
         given, keep, encoding = X, None, self._encoding
         if not (_is_wide(method) and not is_frame(X, owner)):
             given, keep, encoding = self._encoded(X, owner, drop=True)
-            method, state = self._widened(given)
+            method, state = self._widened(given) if plain else (self._method, self._state)
         read = read_wide_rows if _is_wide(method) else read_rows
         rows = read(given, owner=owner, features=state.features, columns=state.columns)
         count, labels = rows.X.shape[0] if keep is None else keep.size, self._labels
@@ -1298,7 +1300,7 @@ class Tracker:
             return None
         if not uses_groups(method):
             raise ParameterError(
-                "must be None with the wide method."
+                "must be None with the wide method; give method='adaptive' where rows belong together."
                 if _is_wide(method)
                 else "must be None with learner=, drift= and rule=, unless there are candidates to compare (l2=[...] or select=).",
                 owner="Tracker.tell",
