@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.typing import FloatArray
+from driftpace.wide.moments import split_moments
 
 BAND_ENDS = (4, 10, 25, 50, 100, 200, 450, 1000)
 """The last component of each band: variances within a band differ by a small factor."""
@@ -34,6 +35,7 @@ _ROWS_PER_COMPONENT = 2
 _EXTRA = 10
 _PASSES = 2
 _BLOCK = 4096
+_MOST_MOMENTS = 2500
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -113,6 +115,8 @@ def spectrum_of(X: Any, *, intercept: bool, rng: np.random.Generator, from_pool:
     """
     rows, columns = X.shape
     center = np.asarray(X.mean(axis=0), dtype=np.float64).ravel() if intercept else np.zeros(columns)
+    if not hasattr(X, "nnz") and 3 * columns <= rows and columns <= _MOST_MOMENTS:
+        return _from_moments(X, center, from_pool=from_pool)
     shown = np.arange(rows) % 3 != 2 if rows >= 6 else np.ones(rows, dtype=np.bool_)
     tested = ~shown if rows >= 6 else shown
     A, B = X[shown], X[tested]
@@ -125,14 +129,42 @@ def spectrum_of(X: Any, *, intercept: bool, rng: np.random.Generator, from_pool:
     scores = np.asarray(B @ axes, dtype=np.float64) - np.asarray(center @ axes, dtype=np.float64)
     seen = np.square(scores).mean(axis=0)
     found = np.square(lengths) / max(count, 1)
+    return _scaled(center, axes, found, seen, _total_variance(B, center), rows, from_pool=from_pool)
+
+
+def _from_moments(X: Any, center: FloatArray, *, from_pool: bool) -> Spectrum:
+    """Return the spectrum of many more rows than columns, from their second moments."""
+    rows, columns = X.shape
+    first, third = split_moments(X, center)
+    tested = rows // 3
+    rank = min(MOST_COMPONENTS, max(MOST_CELLS // columns, LEAST_RANK), columns)
+    values, vectors = np.linalg.eigh(first)
+    values, axes = values[::-1][:rank], vectors[:, ::-1][:, :rank]
+    kept = values > LEAST_VARIANCE * max(float(values[0]), 1e-300)
+    values, axes = values[kept], axes[:, kept]
+    seen = np.einsum("ij,ij->j", axes, third @ axes) / tested
+    found = values / (rows - tested)
+    return _scaled(center, axes, found, seen, float(np.trace(third)) / tested, rows, from_pool=from_pool)
+
+
+def _scaled(
+    center: FloatArray,
+    axes: FloatArray,
+    found: FloatArray,
+    seen: FloatArray,
+    total: float,
+    rows: int,
+    *,
+    from_pool: bool,
+) -> Spectrum:
+    """Return the spectrum with components at variance one: ``found`` is theirs where they were found, ``seen`` on test rows."""
     variance = np.where(seen > 0.0, _smoothed(seen, found), found)
     order = np.argsort(-variance, kind="stable")
     axes, variance = axes[:, order], variance[order]
-    total = _total_variance(B, center)
     basis = axes / np.sqrt(variance)
     return Spectrum(
         center=center,
-        basis=np.ascontiguousarray(basis, dtype=np.float32 if columns > SINGLE else np.float64),
+        basis=np.ascontiguousarray(basis, dtype=np.float32 if len(center) > SINGLE else np.float64),
         variance=variance,
         explained=min(float(variance.sum()) / max(total, 1e-300), 1.0),
         rows=rows,
