@@ -26,7 +26,7 @@ GOOD: dict[str, Any] = {"name": "churn", "target": "left", "epsilon": 0.02}
         ({"features": ["left"]}, "must name each column once; got 'left' twice"),
         ({"classes": ["no"]}, r"Campaign\(classes=\.\.\.\) must be two or more different texts"),
         ({"classes": ["no", "no"]}, r"Campaign\(classes=\.\.\.\) must be two or more different texts"),
-        ({"classes": ["no", "yes"], "loss": "squared"}, "must be 'logistic' or 'hinge' or 'softmax' where 2 classes"),
+        ({"classes": ["no", "yes"], "loss": "squared"}, "must be 'logistic', 'hinge' or 'softmax' where 2 classes"),
         (
             {"classes": ["a", "b", "c"], "loss": "logistic"},
             "must be 'softmax' where 3 classes are given; got 'logistic'",

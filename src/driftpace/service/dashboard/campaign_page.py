@@ -319,7 +319,8 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
     if definition.period is not None:
         facts.append(("Periods", f"by {definition.period}"))
     if definition.classes is not None:
-        facts.append(("Classes", " or ".join(definition.classes)))
+        *first, last = definition.classes
+        facts.append(("Classes", f"{', '.join(first)} or {last}"))
     for name, words in definition.categories.items():
         others = f"; others count as {', '.join(definition.unknown_levels(name, words[:1]))}"
         facts.append((f"Categories of {name}", f"{', '.join(words)}{others}"))
