@@ -1,22 +1,20 @@
 """The components of a pool on a GPU and on the CPU: the same numbers, and seconds for each."""
 
 import argparse
-import sys
 import time
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 from driftpace.wide.moments import split_moments
 
 
-def main() -> None:
+def main(given: Sequence[str] = ()) -> None:
     """Print seconds and the largest relative difference for pools of several sizes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--columns", type=int, default=768)
     parser.add_argument("--rows", type=int, nargs="*", default=[10_000, 100_000, 1_000_000])
-    options = parser.parse_args()
+    options = parser.parse_args(given)
     rng = np.random.default_rng(0)
     print("| rows | columns | CPU s | GPU s | CPU / GPU | largest relative difference |")
     print("|---|---|---|---|---|---|")
