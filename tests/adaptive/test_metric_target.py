@@ -120,7 +120,7 @@ def test_left_out_scores_are_those_of_fits_without_the_row() -> None:
     [
         (SquaredLoss(), {"metric": "accuracy", "at_least": 0.9}, "metric=.*must be one of 'r2', 'mae', 'rmse'"),
         (SmoothedHinge(), {"metric": "log_loss", "at_most": 0.5}, "metric=.*must be one of 'accuracy', 'auc'"),
-        (LogisticLoss(), {"metric": "acuracy", "at_least": 0.9}, "did you mean 'accuracy'"),
+        (LogisticLoss(), {"metric": "accurate", "at_least": 0.9}, "did you mean 'accuracy'"),
         (LogisticLoss(), {"metric": "accuracy", "at_least": 1.2}, "at_least=.*strictly between 0 and 1.*got 1.2"),
         (LogisticLoss(), {"metric": "accuracy"}, "at_least=.*got nothing"),
         (LogisticLoss(), {"metric": "accuracy", "at_most": 0.9}, "at_most=.*must be None with metric 'accuracy'"),

@@ -88,7 +88,7 @@ def get_metric(name: str, *, owner: str = "get_metric") -> Metric:
     --------
     >>> get_metric("auc").title
     'AUC'
-    >>> get_metric("acuracy")
+    >>> get_metric("accurate")
     Traceback (most recent call last):
         ...
     driftpace.errors.ParameterError: get_metric(metric=...) must be the name of a metric; did you mean 'accuracy'?
