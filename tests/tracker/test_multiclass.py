@@ -229,3 +229,13 @@ def test_methods_of_the_paper_refuse_several_classes() -> None:
     tracker.ask()
     with pytest.raises(ParameterError, match=r"annotators=\.\.\.\) must be None with SoftmaxLoss"):
         tracker.tell([[1.0]], ["a"], ids=["1"], annotators=["x"])
+
+
+def test_too_many_coefficients_are_refused(rng: np.random.Generator) -> None:
+    tracker = Tracker(SoftmaxLoss(), epsilon=0.1, rng=0)
+    before = tracker.ask()
+    labels = [str(place) for place in range(101)]
+    with pytest.raises(DataError, match=r"must have at most 3,000 coefficients.*got 31 columns.*and 100 scores"):
+        tracker.tell(rng.standard_normal((101, 30)), labels)
+    assert tracker.ask() == before
+    assert tracker.classes == ()

@@ -60,11 +60,14 @@ from driftpace.tracker.adaptive_order import (
     planned_order,
     undelivered,
 )
-from driftpace.tracker.method import Folds, ModelMethod, check_pool, require_order
+from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_pool, require_order
 from driftpace.tracker.row_labels import labels_of
 from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, groups_of, mean_one, weights_of
 from driftpace.typing import BoolArray, FloatArray, IntArray
+
+MOST_COEFFICIENTS = 3_000
+"""The most coefficients of a loss of several scores: a matrix of all of them then takes 72 MB, and a look some seconds."""
 
 MOST_RISK = 1.5
 """A period that can have more rows ends with at most so many targets of risk, those rows included that were kept for the audit."""
@@ -185,6 +188,19 @@ class AdaptiveMethod(ModelMethod):
             assumptions=order.assumptions,
             status=order.status,
         )
+
+    def gather(self, state: AdaptiveMethodState, event: TellEvent) -> AdaptiveMethodState:
+        """Add rows to the open period; too many coefficients of several scores are refused."""
+        after: AdaptiveMethodState = ModelMethod.gather(self, state, event)
+        if isinstance(self.spec.loss, VectorLoss) and after.adaptive is not None:
+            columns, outputs = after.adaptive.columns, self._outputs(after, after.adaptive)
+            if columns * outputs > MOST_COEFFICIENTS:
+                raise DataError(
+                    f"must have at most {MOST_COEFFICIENTS:,} coefficients, one for each column and score, since the method keeps a "
+                    f"matrix of all of them; got {columns:,} columns, the intercept included, and {outputs:,} scores.",
+                    name="X",
+                )
+        return after
 
     def _with_all_rows(
         self, state: AdaptiveMethodState, order: PeriodOrder, look: PeriodLook
@@ -500,9 +516,7 @@ class AdaptiveMethod(ModelMethod):
         if not isinstance(loss, VectorLoss):
             assert isinstance(loss, LinearLoss)
             return adaptive, loss
-        outputs = adaptive.outputs
-        if isinstance(loss, SoftmaxLoss):
-            outputs = max([outputs, *(int(batch.y.max()) for batch in state.batches if len(batch.y))])
+        outputs = self._outputs(state, adaptive)
         adaptive = with_outputs(adaptive, outputs)
         loss = loss.with_outputs(outputs)
         return adaptive, loss.with_unpenalised(outputs) if self.spec.fit_intercept else loss
@@ -517,6 +531,12 @@ class AdaptiveMethod(ModelMethod):
     ) -> tuple[AdaptiveState, LinearLoss | VectorLoss]:
         """Return the state with its start near the data, and the loss without open parameters."""
         return (adaptive, loss) if isinstance(loss, VectorLoss) else tuned_start(adaptive, loss, X, y, weights)
+
+    def _outputs(self, state: AdaptiveMethodState, adaptive: AdaptiveState) -> int:
+        """Return the number of scores of a row, that of classes which appear in the open period included."""
+        if not isinstance(self.spec.loss, SoftmaxLoss):
+            return adaptive.outputs
+        return max([adaptive.outputs, *(int(batch.y.max()) for batch in state.batches if len(batch.y))])
 
     def _coefficients(self, adaptive: AdaptiveState, model: FloatArray) -> FloatArray:
         """Return the model in the units of X, the intercept last."""
