@@ -196,7 +196,7 @@ class AdaptiveMethod(ModelMethod):
             columns, outputs = after.adaptive.columns, self._outputs(after, after.adaptive)
             if columns * outputs > MOST_COEFFICIENTS:
                 raise DataError(
-                    f"must have at most {MOST_COEFFICIENTS:,} coefficients, one for each column and score, since the method keeps a "
+                    f"must have at most {MOST_COEFFICIENTS:,} coefficients, one for each column and score, as the method keeps a "
                     f"matrix of all of them; got {columns:,} columns, the intercept included, and {outputs:,} scores.",
                     name="X",
                 )
