@@ -144,7 +144,7 @@ def test_choosing_needs_an_order_and_the_default_method() -> None:
         rng=0,
     )
     paper.ask()
-    with pytest.raises(ParameterError, match="must be 'uniform' with learner="):
+    with pytest.raises(ParameterError, match="must be 'uniform' with this method"):
         paper.choose(np.ones((5, 2)), 2)
 
 

@@ -54,7 +54,7 @@ def test_arrays_have_weights_too(table: dict[str, Any]) -> None:
     assert receipt.report is not None
     assert receipt.report.effective_samples is not None
     campaign.ask()
-    with pytest.raises(DataError, match="together with groups, weights, ids and annotators"):
+    with pytest.raises(DataError, match="together with groups, weights, exposures, ids and annotators"):
         campaign.tell(sample_weight=[1.0])
 
 

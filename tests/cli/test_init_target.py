@@ -73,12 +73,12 @@ def test_numbers_are_numbers(folder: Path, run: Run) -> None:
         (
             ("1", "2", "3"),
             ("--loss", "logistic"),
-            "--loss must be squared or huber for a numeric target; 'y' has 3 distinct",
+            "--loss must be one of squared, huber, poisson, gamma, tweedie, quantile for a numeric target; 'y' has 3 distinct",
         ),
         (
             ("1", "0"),
             ("--loss", "cubic"),
-            "--loss must be one of 'squared', 'huber', 'logistic', 'hinge', 'softmax'; got 'cubic'.",
+            "--loss must be one of 'squared', 'huber', 'poisson', 'gamma', 'tweedie', 'quantile', 'logistic', 'hinge', 'softmax'",
         ),
     ],
 )

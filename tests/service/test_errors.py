@@ -51,7 +51,11 @@ def refused(kind: type[RequestModel], value: Any) -> list[dict[str, Any]]:
         (PlanRequest, {"epsilom": 1}, "body(epsilom=...) must be left out: it is not a known name; got 1."),
         (PlanRequest, {"epsilon": 0}, "body(epsilon=...) must be above 0; got 0."),
         (DefinitionRequest, DEFINED | {"name": "a b"}, "a letter or digit first; got 'a b'."),
-        (DefinitionRequest, DEFINED | {"loss": "x"}, "must be 'squared', 'huber', 'logistic' or 'hinge'; got 'x'."),
+        (
+            DefinitionRequest,
+            DEFINED | {"loss": "x"},
+            "must be 'squared', 'huber', 'poisson', 'gamma', 'tweedie', 'quantile', 'logistic', 'hinge' or 'softmax'; got 'x'.",
+        ),
         (DefinitionRequest, DEFINED | {"l2": "x"}, "body(l2=...) must be a number or a list; got 'x'."),
         (DefinitionRequest, DEFINED | {"classes": ["a"]}, "must be a list of at least 2; got a list of 1."),
         (DefinitionRequest, DEFINED | {"fit_intercept": 1}, "body(fit_intercept=...) must be true or false; got 1."),

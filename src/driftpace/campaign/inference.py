@@ -15,7 +15,7 @@ from driftpace.campaign.schema import read_table
 from driftpace.campaign.text import list_texts
 from driftpace.errors import ParameterError
 from driftpace.formatting import plural
-from driftpace.losses import loss_names, loss_spec
+from driftpace.losses import loss_names, loss_spec, parse_loss
 from driftpace.tables.calendar import calendar_levels, calendar_names, calendar_source
 from driftpace.tables.categories import meanings, word_of
 from driftpace.tables.cells import as_numbers, numbers_each, without_marks
@@ -296,7 +296,7 @@ def _count_notes(column: "Column", target: str) -> list[Note]:
 
 def _find_classes(column: "Column", target: str, source: str, *, loss: str | None) -> tuple[bool, list[str] | None]:
     """Return whether the target is numeric, and its classes; None where it holds numbers to predict."""
-    regression = loss is not None and loss_spec(loss).task == "regression"
+    regression = loss is not None and parse_loss(loss, "Campaign")[0].task == "regression"
     if column.kind == "flag":
         return True, None if regression else ["false", "true"]
     numbers = as_numbers(column)
@@ -310,7 +310,7 @@ def _find_classes(column: "Column", target: str, source: str, *, loss: str | Non
     if loss is not None and not regression and (distinct.size > 2 or not set(distinct.tolist()) <= {-1.0, 0.0, 1.0}):
         raise _refuse(
             "loss",
-            f"must be {' or '.join(loss_names('regression'))} for a numeric target; {target!r} has {distinct.size:,} "
+            f"must be one of {', '.join(loss_names('regression'))} for a numeric target; {target!r} has {distinct.size:,} "
             f"distinct values in {source}.",
         )
     if loss in loss_names("multiclass"):

@@ -42,7 +42,12 @@ COMMANDS = {
         "campaigns", "list_campaigns", "List the campaigns of a store and their next steps.", CAMPAIGNS
     ),
     "budget": CommandSpec("decisions", "budget", "Add money or periods to the budget of a campaign.", CAMPAIGNS),
-    "amend": CommandSpec("decisions", "amend", "Map unlisted categories to a listed one, or add a class.", CAMPAIGNS),
+    "amend": CommandSpec(
+        "decisions",
+        "amend",
+        "Map unlisted categories of a column to a listed one, or add a class of the target.",
+        CAMPAIGNS,
+    ),
     "ledger": CommandSpec("history", "ledger", "Show the closed periods: predicted and measured loss.", CAMPAIGNS),
     "log": CommandSpec("history", "log", "Show the event log of a campaign.", CAMPAIGNS),
     "export": CommandSpec("export_import", "export", "Export a campaign to a file.", CAMPAIGNS),
