@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from driftpace.errors import DataError
 from driftpace.typing import FloatArray
 
 BAND_ENDS = (4, 10, 25, 50, 100, 200, 450, 1000)
@@ -112,6 +113,8 @@ def spectrum_of(X: Any, *, intercept: bool, rng: np.random.Generator, from_pool:
     (4, array([4., 2., 1.]))
     """
     rows, columns = X.shape
+    if rows == 0:
+        raise DataError("must have rows that differ; got none.", name="X")
     center = np.asarray(X.mean(axis=0), dtype=np.float64).ravel() if intercept else np.zeros(columns)
     shown = np.arange(rows) % 3 != 2 if rows >= 6 else np.ones(rows, dtype=np.bool_)
     tested = ~shown if rows >= 6 else shown
@@ -121,6 +124,8 @@ def spectrum_of(X: Any, *, intercept: bool, rng: np.random.Generator, from_pool:
     rank = max(min(most, columns, count // _ROWS_PER_COMPONENT), 1)
     axes, lengths = _leading(A, center, rank, rng)
     kept = np.square(lengths) > LEAST_VARIANCE * max(float(lengths[0]) ** 2, 1e-300)
+    if not kept.any():
+        return _no_directions(center, rows=rows, from_pool=from_pool)
     axes, lengths = axes[:, kept], lengths[kept]
     scores = np.asarray(B @ axes, dtype=np.float64) - np.asarray(center @ axes, dtype=np.float64)
     seen = np.square(scores).mean(axis=0)
@@ -138,6 +143,13 @@ def spectrum_of(X: Any, *, intercept: bool, rng: np.random.Generator, from_pool:
         rows=rows,
         from_pool=from_pool,
     )
+
+
+def _no_directions(center: FloatArray, *, rows: int, from_pool: bool) -> Spectrum:
+    """Return what equal rows show: one component that stands for any, of which rows have nothing."""
+    basis = np.zeros((center.size, 1), dtype=np.float32 if center.size > SINGLE else np.float64)
+    basis[0] = 1.0
+    return Spectrum(center=center, basis=basis, variance=np.ones(1), explained=0.0, rows=rows, from_pool=from_pool)
 
 
 def _smoothed(seen: FloatArray, found: FloatArray) -> FloatArray:
