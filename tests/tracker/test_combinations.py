@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from driftpace import LogisticLoss, SoftmaxLoss, SquaredLoss, Tracker
+from driftpace import LogisticLoss, QuantileLoss, SoftmaxLoss, SquaredLoss, Tracker
 from driftpace.errors import DataError, ParameterError
 
 _WIDE = 130
@@ -144,3 +144,31 @@ def test_many_columns_of_any_scale_give_finite_numbers(scale: float, kind: Any) 
     assert report.certificate is not None
     assert np.isfinite(report.certificate)
     assert np.isfinite(tracker.predict(scale * X[:2])).all()
+
+
+@pytest.mark.parametrize("backend", ["polars", "pandas", "pyarrow"])
+def test_a_history_with_a_metric_is_a_table_of_plain_values(backend: str) -> None:
+    rng = np.random.default_rng(0)
+    tracker = Tracker(LogisticLoss(l2=0.01), metric="accuracy", at_least=0.7, rng=0)
+    tracker.ask()
+    tracker.tell()  # a first period without rows measures nothing
+    X = rng.normal(size=(100, 2))
+    tracker.ask()
+    report = tracker.tell(X, np.where(X[:, 0] + rng.logistic(size=100) > 0.0, 1, -1))
+    assert report is not None
+    assert report.metric is not None
+    columns = tracker.history.columns()
+    assert columns["metric"] == [None, "accuracy at least 0.7"]
+    assert columns["metric_measured"] == [None, report.metric.measured]
+    assert len(tracker.history.to_frame(backend)) == 2
+
+
+def test_a_quantile_whose_first_row_is_held_out_asks_on() -> None:
+    rng = np.random.default_rng(0)
+    tracker = Tracker(QuantileLoss(tau=0.5), epsilon=0.5, orders=1, audit=0.1, rng=0)
+    tracker.ask()
+    tracker.tell(rng.normal(size=(0, 4)), [], final=False)
+    tracker.ask()
+    tracker.tell(rng.normal(size=(1, 4)), [1.0], final=False)
+    assert tracker.ask().samples > 0
+    assert tracker.tell() is not None
