@@ -45,7 +45,7 @@ def tuned_start(
         residuals = y if fitted is None else y - X @ fitted
         free = 1.0 if fitted is None else math.sqrt(len(y) / (len(y) - fitted.size))
         state = replace(state, scale=max(free * residual_scale(residuals), 1e-12), scale_rows=0.0)
-    each = len(y) / (X.shape[1] + math.log(max(len(y), 2)))
+    each = max(len(y), 1) / (X.shape[1] + math.log(max(len(y), 2)))
     return state, loss.tuned(1.0 if state.scale is None else state.scale, rows_per_coefficient=each)
 
 

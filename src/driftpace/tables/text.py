@@ -73,12 +73,12 @@ class TextTerms:
         columns: list[int] = []
         ends = [0]
         for place, text in enumerate(texts):
-            if text is not None and not isinstance(text, str) and text == text:
+            if not isinstance(text, str) and not _is_missing(text):
                 raise DataError(f"must be texts; got {text!r:.40} in row {place}.", owner="TextTerms", name="texts")
             words = _WORD.findall(text.lower()) if isinstance(text, str) else []
             for size in range(1, self.ngrams + 1):
                 grams = (" ".join(words[start : start + size]) for start in range(len(words) - size + 1))
-                columns.extend(zlib.crc32(gram.encode()) % self.terms for gram in grams)
+                columns.extend(zlib.crc32(gram.encode(errors="surrogatepass")) % self.terms for gram in grams)
             ends.append(len(columns))
         matrix = sparse.csr_matrix(
             (np.ones(len(columns)), np.array(columns, dtype=np.int64), np.array(ends, dtype=np.int64)),
@@ -98,3 +98,11 @@ class TextTerms:
             return cls(terms=values["terms"], ngrams=values["ngrams"], rarity=decode(values["rarity"]))
         except (KeyError, TypeError) as error:
             raise StateFileError(f"the state does not have the shape this version reads: {error}") from error
+
+
+def _is_missing(text: Any) -> bool:
+    """Whether a cell is None, NaN or the NA of pandas."""
+    try:
+        return text is None or bool(text != text)
+    except (TypeError, ValueError):  # pandas' NA is neither equal nor unequal to itself, an array is both
+        return not hasattr(text, "__len__")

@@ -85,6 +85,7 @@ def can_be_wide(method: Any) -> bool:
         and spec.start is None
         and config.season is None
         and config.delay is None
+        and config.metric is None
     )
 
 

@@ -22,6 +22,16 @@ AUDITED = {
 }
 """Columns of what the audit measured, with the field of :class:`~driftpace.records.Audit` that each holds."""
 
+MEASURED = {
+    "metric": "goal",
+    "metric_measured": "measured",
+    "metric_error": "error",
+    "metric_mean": "mean",
+    "metric_mean_error": "mean_error",
+    "metric_best": "best",
+}
+"""Columns of a target in a metric, with the field of :class:`~driftpace.records.MetricReport` that each holds."""
+
 
 class History(tuple[StepReport, ...]):
     """A tuple of reports, one for each closed period, that can be turned into a table."""
@@ -36,15 +46,19 @@ class History(tuple[StepReport, ...]):
     def columns(self) -> dict[str, list[Any]]:
         """Return the reports as columns of plain values.
 
-        The outcome is its name, a cost a number beside its currency; the audit has a column for each of :data:`AUDITED`.
+        The outcome is its name, a cost a number beside its currency; the audit has a column for each of :data:`AUDITED`, and
+        a target in a metric one for each of :data:`MEASURED`.
         """
-        apart = ("audit", "cost", "selected", "label_sums")
+        apart = ("audit", "cost", "selected", "label_sums", "metric")
         names = [field.name for field in fields(StepReport) if field.name not in apart]
         columns = {name: [_plain(getattr(report, name)) for report in self] for name in names}
-        audits = [report.audit for report in self]
-        if any(audit is not None for audit in audits):
-            for column, name in AUDITED.items():
-                columns[column] = [None if audit is None else getattr(audit, name) for audit in audits]
+        for records, parts in (
+            ([report.audit for report in self], AUDITED),
+            ([report.metric for report in self], MEASURED),
+        ):
+            if any(one is not None for one in records):
+                for column, name in parts.items():
+                    columns[column] = [None if one is None else getattr(one, name) for one in records]
         costs = [report.cost for report in self]
         if any(cost is not None for cost in costs):
             columns["cost"] = [None if cost is None else float(cost) for cost in costs]

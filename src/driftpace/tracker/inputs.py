@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 LARGEST = 1e75
 """Beyond this a fourth power overflows, and the estimates of the constants need fourth powers."""
 
+_LARGEST_SINGLE = 1e12
+"""Beyond this, sums of squares in single precision come near its largest number, and rows are read in double precision."""
+
 MOST_COLUMNS = 5_000
 """The most columns of a linear model: beyond this, a matrix of columns by columns takes more than 200 MB."""
 MOST_WIDE_COLUMNS = 200_000
@@ -83,7 +86,7 @@ def read_wide_rows(X: Any, *, owner: str, features: int | None, columns: tuple[s
             raise DataError(
                 f"must be two-dimensional, rows by columns; got shape {array.shape}.", owner=owner, name="X"
             )
-        if array.dtype != np.float32:
+        if array.dtype != np.float32 or not np.abs(array).max(initial=0.0) < _LARGEST_SINGLE:
             array = _as_floats(array, f"{owner}(X=...)")
     _check_columns(array.shape[1], features, MOST_WIDE_COLUMNS, owner)
     if not is_sparse(array):
@@ -178,7 +181,7 @@ def read_classes(
         raise DataError(
             f"must have one label for each of the {rows} rows of X; got shape {values.shape}.", owner=owner, name="y"
         )
-    labels = [_label(value, owner, "y") for value in values.tolist()]
+    labels = [_class_label(value, row, owner) for row, value in enumerate(values.tolist())]
     places = {str(label): place for place, label in enumerate(known)}
     whole = all(isinstance(label, int) for label in known)
     new = set(labels) - places.keys()
@@ -188,6 +191,15 @@ def read_classes(
         added = [*sorted(new)]
     places |= {str(label): len(known) + place for place, label in enumerate(added)}
     return np.array([float(places[label]) for label in labels]), (*known, *added)
+
+
+def _class_label(value: Any, row: int, owner: str) -> str:
+    label = _label(value, owner, "y")
+    if isinstance(value, dict | list | set | tuple | bytes) or (isinstance(value, float) and not value.is_integer()):
+        raise DataError(
+            f"must be classes, texts or whole numbers; got {value!r:.40} in row {row}.", owner=owner, name="y"
+        )
+    return label
 
 
 def _is_whole(label: str) -> bool:

@@ -150,8 +150,8 @@ class Tracker:
     method : {"adaptive", "wide"}, optional
         The wide method follows thousands of columns, dense or sparse, in bands of their principal components; its promise is about
         the loss with a penalty of each band. By default it is used where rows have more than a hundred columns, by
-        :class:`~driftpace.SquaredLoss` or a loss of two classes, without candidates, ``season``, ``delay``, and groups, weights or
-        annotators of the first rows.
+        :class:`~driftpace.SquaredLoss` or a loss of two classes, without candidates, ``metric``, ``season``, ``delay``, and groups,
+        weights or annotators of the first rows.
     text : str or sequence of str, optional
         Columns of frames that are texts: hashed words and pairs of words, weighted by how rare they are in the first texts shown
         (:class:`driftpace.tables.TextTerms`). Columns of lists of equal length, such as embeddings, need no setting. The other
@@ -287,10 +287,11 @@ class Tracker:
         )
         self._state: Any = self._method.begin()
         self._may_widen = method is None
-        self._text = (text,) if isinstance(text, str) else tuple(text or ())
+        self._text = _text_columns(text)
         if self._text and not (_is_wide(self._method) or (method is None and can_be_wide(self._method))):
             raise ParameterError(
-                "must be None without the wide method: SquaredLoss or a loss of two classes, no candidates, season or delay.",
+                "must be None without the wide method: SquaredLoss or a loss of two classes, no candidates, metric, "
+                "season or delay.",
                 owner="Tracker",
                 name="text",
             )
@@ -427,7 +428,9 @@ class Tracker:
         method, state = self._widened(pool)
         if not is_frame(pool, owner) and _is_wide(method):
             rows = read_wide_rows(pool, owner=owner, features=state.features, columns=state.columns)
-            self._method, self._state, self._layout = method, with_wide_pool(method, state, rows.X), layout
+            with _named(owner):
+                state = with_wide_pool(method, state, rows.X)
+            self._method, self._state, self._layout = method, state, layout
             return ()
         if first and is_frame(pool, owner):
             learned, notes = learn_frame(pool, missing=self._missing, widen=self._state.features is None, owner=owner)
@@ -435,7 +438,9 @@ class Tracker:
         method, state = self._widened(given)
         if _is_wide(method):
             rows = read_wide_rows(given, owner=owner, features=state.features, columns=state.columns)
-            self._method, self._state = method, with_wide_pool(method, state, rows.X)
+            with _named(owner):
+                state = with_wide_pool(method, state, rows.X)
+            self._method, self._state = method, state
         else:
             from driftpace.tracker.open_pool import OpenPool
 
@@ -523,8 +528,8 @@ class Tracker:
             samples = self.ask().samples
         validation.count(owner, least=0, samples=samples, drawn=drawn)
         state = self._state
+        _, pool = self._laid_out(pool, owner)
         if _is_wide(self._method):
-            _, pool = self._laid_out(pool, owner)
             rows = read_wide_rows(pool, owner=owner, features=state.features, columns=state.columns)
         else:
             given, _, _ = self._encoded(pool, owner, drop=False)
@@ -631,7 +636,7 @@ class Tracker:
             self._state, self._late, self._encoding, self._pool = state, late, encoding, pool
             self._method, self._layout, self._labels = method, layout, labels
             return None
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"), _named("Tracker.tell"):
             before, (state, report) = state, method.close(state)
         late = None if late is None else late.after_close(before, state)
         check = None if pool is None else pool.check()
@@ -712,6 +717,7 @@ class Tracker:
             "ids": ids,
             "annotators": annotators,
         }
+        _, X = self._laid_out(X, owner)
         event, _, labels, *_ = self._event(X, y, more, owner)
         with _named(owner):
             late, state, reports = self._late.tell_late(self._method, self._state, int(period), event)
@@ -771,6 +777,7 @@ class Tracker:
         """
         request = self.ask(pool=pool)
         asked, late, before_rows = self._state, self._late, self._pool
+        shown = self._method, self._encoding, self._layout, self._labels
         while request.samples > 0:
             drawn = draw(request.samples)
             if not isinstance(drawn, tuple | list) or len(drawn) not in (2, 3, 4):
@@ -789,6 +796,7 @@ class Tracker:
             report = self.tell()
         except DataError:
             self._state, self._late, self._pool = asked, late, before_rows
+            self._method, self._encoding, self._layout, self._labels = shown
             raise
         assert report is not None
         return report
@@ -1034,8 +1042,8 @@ class Tracker:
             rows = self._rows(X, "Tracker.predict")
             values = np.column_stack([rows, np.ones(len(rows))]) if self._method.spec.fit_intercept else rows
             predicted = loss.predict(self._model(), values)
-        if self._learns_classes:
-            return np.array(self._labels)[predicted.astype(np.int64)]
+        if self._learns_classes:  # as long as there is one label, the model has a second class without one
+            return np.array(self._labels)[np.minimum(predicted.astype(np.int64), len(self._labels) - 1)]
         if exposure is None:
             return predicted
         check_exposure(self._method, "Tracker.predict")
@@ -1130,7 +1138,7 @@ class Tracker:
                 f"predict_proba() needs a loss that estimates probabilities; got {type(loss).__name__}."
             )
         if isinstance(loss, VectorLoss):
-            return np.asarray(probabilities)
+            return self._of_labels(np.asarray(probabilities)) if self._learns_classes else np.asarray(probabilities)
         return np.column_stack([1.0 - probabilities, probabilities])
 
     @property
@@ -1348,6 +1356,14 @@ class Tracker:
         loss = self._method.spec.loss
         return isinstance(loss, SoftmaxLoss) and loss.classes is None
 
+    def _of_labels(self, probabilities: FloatArray) -> FloatArray:
+        """Return a column for each label: zeros where the model has no class for one yet, and no class without a label."""
+        known, fitted = len(self._labels), probabilities.shape[1]
+        if fitted > known:
+            kept = probabilities[:, :known]
+            return np.asarray(kept / kept.sum(axis=1, keepdims=True)) if known > 1 else np.ones_like(kept)
+        return np.pad(probabilities, ((0, 0), (0, known - fitted)))
+
     def _classes_fitted(self) -> int:
         """Return how many classes the current model has; 0 before the first fit."""
         if not self._learns_classes or not self._state.rows_seen:
@@ -1388,6 +1404,22 @@ def _is_array(X: Any) -> bool:
 def _is_wide(method: Any) -> bool:
     """Whether a method takes rows of many columns, sparse ones as they are."""
     return not isinstance(method, CandidatesMethod) and isinstance(model_method(method), WideMethod)
+
+
+def _text_columns(text: Any) -> tuple[str, ...]:
+    """Return the names of columns of texts."""
+    names = () if text is None else (text,) if isinstance(text, str) else text
+    if (
+        not isinstance(names, list | tuple)
+        or not all(isinstance(name, str) for name in names)
+        or len(set(names)) < len(names)
+    ):
+        raise ParameterError(
+            f"must be the name of a column, or different names of several; got {text!r:.80}.",
+            owner="Tracker",
+            name="text",
+        )
+    return tuple(names)
 
 
 def _entropy(rng: np.random.Generator | int | None) -> int:

@@ -90,7 +90,7 @@ def _holds_lists(frame: Any, name: str) -> bool:
 
 
 def _stacked(frame: Any, name: str, width: int | None, owner: str) -> Any:
-    rows = [np.asarray(row, dtype=np.float64) if row is not None else np.zeros(0) for row in frame[name].to_list()]
+    rows = [_list_values(row, name, place, owner) for place, row in enumerate(frame[name].to_list())]
     width = (len(rows[0]) if rows else 0) if width is None else width
     for place, row in enumerate(rows):
         if row.shape != (width,):
@@ -100,6 +100,24 @@ def _stacked(frame: Any, name: str, width: int | None, owner: str) -> Any:
                 name="X",
             )
     return np.array(rows).reshape(len(rows), width)
+
+
+def _list_values(row: Any, name: str, place: int, owner: str) -> Any:
+    if row is None:
+        return np.zeros(0)
+    try:
+        values = np.asarray(row, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            f"must have lists of numbers in column {name!r}; got {row!r:.40} in row {place}.", owner=owner, name="X"
+        ) from None
+    if not np.isfinite(values).all():
+        raise DataError(
+            f"must be finite; column {name!r} has {values[~np.isfinite(values)][0]!s} in row {place}.",
+            owner=owner,
+            name="X",
+        )
+    return values
 
 
 def _numbers(frame: Any, name: str, owner: str) -> Any:
@@ -112,4 +130,12 @@ def _numbers(frame: Any, name: str, owner: str) -> Any:
             owner=owner,
             name="X",
         )
-    return series.cast(nw.Float64).to_numpy()
+    values = series.cast(nw.Float64).to_numpy()
+    bad = ~np.isfinite(values)
+    if bad.any():
+        raise DataError(
+            f"must be finite beside texts and lists; column {name!r} has {values[bad][0]!s} in row {int(np.argmax(bad))}.",
+            owner=owner,
+            name="X",
+        )
+    return values

@@ -117,6 +117,12 @@ class WideMethod(ModelMethod):
     def validate(self, owner: str) -> None:
         """Refuse a target, a loss or a setting that the method cannot work with."""
         spec, config = self.spec, self.config
+        if config.metric is not None:
+            raise ParameterError(
+                f"must be None with the wide method, whose target is epsilon or tolerance; got {config.metric.metric!r}.",
+                owner=owner,
+                name="metric",
+            )
         if (config.epsilon is None) == (config.tolerance is None):
             raise ParameterError(
                 "must be given, or tolerance in its place; got " + ("neither." if config.epsilon is None else "both."),
@@ -161,7 +167,9 @@ class WideMethod(ModelMethod):
             return state
         if state.features is None:
             state = self._with_features(state, X.shape[1], None)
-        return replace(state, wide=self._first(self._spectrum(X, from_pool=True)), raw=False)
+        spectrum = self._spectrum(X, from_pool=True)
+        _require_directions(spectrum)
+        return replace(state, wide=self._first(spectrum), raw=False)
 
     def _spectrum(self, X: Any, *, from_pool: bool) -> Spectrum:
         rng = np.random.default_rng((self.spec.entropy, 0, 3))
@@ -328,6 +336,7 @@ class WideMethod(ModelMethod):
             return after, _report(state.period, order, gathered, math.inf, outcome)
         look = self.look(state)
         wide, rows, judged = look.wide, look.rows, look.judged
+        _require_directions(wide.spectrum)
         if not look.finite:
             raise DataError(
                 "must be of a size that a fit can follow; got an overflow: rescale the columns.",
@@ -468,6 +477,15 @@ def stacked(parts: list[Any]) -> Any:
 
         return sparse.vstack([sparse.csr_matrix(part) for part in parts], format="csr")
     return np.concatenate(parts)
+
+
+def _require_directions(spectrum: Spectrum) -> None:
+    """Refuse components of rows that are all equal: they would be those of all later periods."""
+    if spectrum.explained <= 0.0:
+        raise DataError(
+            f"must have rows that differ, since the first rows show the directions; got {spectrum.rows} that do not.",
+            name="X",
+        )
 
 
 def _undelivered(order: PeriodOrder, gathered: int) -> PeriodOrder:

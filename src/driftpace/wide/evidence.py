@@ -77,10 +77,10 @@ def wide_certificate(config: AdaptiveConfig, state: WideState, judged: WideJudge
 def _unevenness(posterior: BandPosterior) -> float:
     """Return d tr(C^2) / tr(C)^2 of a band: 1 where every direction is known equally well."""
     size, t = posterior.mean.shape[1], posterior.held
-    left: FloatArray = t / (1.0 + t * posterior.information)
+    left: FloatArray = 1.0 / (1.0 + t * posterior.information)
     unseen = size - len(left)
-    total = float(left.sum()) + unseen * t
-    return size * (float(left @ left) + unseen * t * t) / (total * total) if total > 0.0 else 1.0
+    total = float(left.sum()) + unseen
+    return size * (float(left @ left) + unseen) / (total * total) if t > 0.0 and total > 0.0 else 1.0
 
 
 def wide_status(judged: WideJudgement) -> str:

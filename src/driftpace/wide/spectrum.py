@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from driftpace.errors import DataError
 from driftpace.typing import FloatArray
 from driftpace.wide.moments import split_moments
 
@@ -114,6 +115,8 @@ def spectrum_of(X: Any, *, intercept: bool, rng: np.random.Generator, from_pool:
     (4, array([4., 2., 1.]))
     """
     rows, columns = X.shape
+    if rows == 0:
+        raise DataError("must have rows that differ; got none.", name="X")
     center = np.asarray(X.mean(axis=0), dtype=np.float64).ravel() if intercept else np.zeros(columns)
     if not hasattr(X, "nnz") and 3 * columns <= rows and columns <= _MOST_MOMENTS:
         return _from_moments(X, center, from_pool=from_pool)
@@ -125,6 +128,8 @@ def spectrum_of(X: Any, *, intercept: bool, rng: np.random.Generator, from_pool:
     rank = max(min(most, columns, count // _ROWS_PER_COMPONENT), 1)
     axes, lengths = _leading(A, center, rank, rng)
     kept = np.square(lengths) > LEAST_VARIANCE * max(float(lengths[0]) ** 2, 1e-300)
+    if not kept.any():
+        return _no_directions(center, rows=rows, from_pool=from_pool)
     axes, lengths = axes[:, kept], lengths[kept]
     scores = np.asarray(B @ axes, dtype=np.float64) - np.asarray(center @ axes, dtype=np.float64)
     seen = np.square(scores).mean(axis=0)
@@ -170,6 +175,13 @@ def _scaled(
         rows=rows,
         from_pool=from_pool,
     )
+
+
+def _no_directions(center: FloatArray, *, rows: int, from_pool: bool) -> Spectrum:
+    """Return what equal rows show: one component that stands for any, of which rows have nothing."""
+    basis = np.zeros((center.size, 1), dtype=np.float32 if center.size > SINGLE else np.float64)
+    basis[0] = 1.0
+    return Spectrum(center=center, basis=basis, variance=np.ones(1), explained=0.0, rows=rows, from_pool=from_pool)
 
 
 def _smoothed(seen: FloatArray, found: FloatArray) -> FloatArray:
