@@ -6,6 +6,7 @@ import pytest
 from driftpace.errors import DataError, ParameterError
 from driftpace.losses import LogisticLoss, SoftmaxLoss, VectorLoss
 from driftpace.losses.softmax import helmert
+from driftpace.losses.vector import kronecker_forms, kronecker_sum
 from driftpace.typing import FloatArray
 
 STEP = 1e-6
@@ -80,3 +81,16 @@ def test_class_coefficients_add_up_to_zero(rng: np.random.Generator) -> None:
     matrix = loss.output_matrix(rng.standard_normal(3 * 5))
     assert matrix.shape == (4, 5)
     np.testing.assert_allclose(matrix.sum(axis=0), 0.0, atol=1e-14)
+
+
+@pytest.mark.parametrize(("features", "outputs"), [(3, 5), (12, 2), (4, 2)])
+def test_kronecker_products_are_those_of_numpy(features: int, outputs: int, rng: np.random.Generator) -> None:
+    """Few columns and many are summed in different ways."""
+    X, half = rng.standard_normal((9, features)), rng.standard_normal((9, outputs, outputs))
+    bends = half @ half.transpose(0, 2, 1)
+    whole = sum(np.kron(np.outer(x, x), bend) for x, bend in zip(X, bends, strict=True))
+    np.testing.assert_allclose(kronecker_sum(X, bends), whole, atol=1e-12)
+    matrix = rng.standard_normal((features * outputs, features * outputs))
+    forms = [np.kron(x[:, None], np.eye(outputs)).T @ matrix @ np.kron(x[:, None], np.eye(outputs)) for x in X]
+    np.testing.assert_allclose(kronecker_forms(X, matrix, outputs), forms, atol=1e-12)
+    assert kronecker_sum(X[:0], bends[:0]).shape == (features * outputs,) * 2

@@ -183,6 +183,11 @@ def kronecker_sum(X: FloatArray, bends: FloatArray) -> FloatArray:
            [ 6.,  8., 12., 16.]])
     """
     features, outputs = X.shape[1], bends.shape[1]
+    if features <= 2 * outputs:  # few columns: one product of all pairs of columns and of scores
+        products = _pairs(X).T @ bends.reshape(len(X), outputs**2)
+        size = features * outputs
+        whole = products.reshape(features, features, outputs, outputs).transpose(0, 2, 1, 3).reshape(size, size)
+        return np.asarray(0.5 * (whole + whole.T))
     total = np.empty((features, outputs, features, outputs))
     for one in range(outputs):
         for other in range(one + 1):
@@ -200,8 +205,16 @@ def kronecker_forms(X: FloatArray, matrix: FloatArray, outputs: int) -> FloatArr
     [[[5.0, 0.0], [0.0, 5.0]]]
     """
     features = X.shape[1]
+    if features <= 2 * outputs:
+        blocks = matrix.reshape(features, outputs, features, outputs).transpose(0, 2, 1, 3).reshape(features**2, -1)
+        return np.asarray((_pairs(X) @ blocks).reshape(len(X), outputs, outputs))
     along = (X @ matrix.reshape(features, -1)).reshape(len(X), outputs, features, outputs)
     return np.asarray(np.einsum("iafb,if->iab", along, X, optimize=True))
+
+
+def _pairs(X: FloatArray) -> FloatArray:
+    """Return the products of all pairs of columns, (rows, columns x columns)."""
+    return np.asarray((X[:, :, None] * X[:, None, :]).reshape(len(X), X.shape[1] ** 2))
 
 
 def summed_over_outputs(matrix: FloatArray, outputs: int) -> FloatArray:
