@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from driftpace import LogisticLoss, SmoothedHinge, SquaredLoss
-from driftpace.backtest.population import find_population
+from driftpace.backtest.population import _noise, find_population
 from driftpace.errors import DataError
 from driftpace.losses import Loss
 
@@ -42,3 +42,11 @@ def test_an_intercept_is_not_penalised(rng: np.random.Generator) -> None:
 def test_numbers_that_overflow_are_refused_in_a_sentence() -> None:
     with pytest.raises(DataError, match="'1974' overflow"):
         find_population("1974", SquaredLoss(), np.array([[1e200], [-1e200], [3e200]]), np.array([1e200, 0.0, 1.0]))
+
+
+def test_rounding_errors_of_the_curvature_do_not_make_the_best_model_uncertain(rng: np.random.Generator) -> None:
+    """A direction that has gradients but no curvature, such as a column that differs only in rows far from a quantile."""
+    gradients = rng.standard_normal((400, 2))
+    noise, error = _noise(np.diag([1.0, 2e-15]), gradients, None)
+    assert noise == pytest.approx(gradients[:, 0].var(ddof=1))
+    assert error == pytest.approx(noise / 800)

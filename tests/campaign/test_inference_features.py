@@ -79,3 +79,15 @@ def test_columns_to_exclude_must_exist(rng: np.random.Generator) -> None:
         ParameterError, match=r"\(exclude=\.\.\.\) must be a column of the table; got 'fees': did you mean 'fee'"
     ):
         _infer(_table(rng), exclude=["fees"])
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_numbers_that_follow_the_periods_are_left_out_and_said(words: bool, rng: np.random.Generator) -> None:
+    """As in a backtest: a year beside the number of the wave; without a period nothing is known about time."""
+    wave = rng.integers(1, 13, ROWS)
+    table = {**_table(rng), "wave": [f"wave {n}" for n in wave] if words else wave, "year": 2000 + wave}
+    inference = _infer(table, period="wave")
+    assert "year" not in (inference.definition.features or ())
+    assert "year: follows time" in _notes(inference, "Left out")[0]
+    assert _notes(inference, "Periods")[0].endswith(f"keys are such as {'wave 12' if words else '12'}")
+    assert "year" in (_infer(table).definition.features or ())

@@ -42,6 +42,11 @@ def test_an_order_ends_a_script_as_what_it_is(store: Store) -> None:
     X, y = rows_of(1, 0, 30)
     X[:, 1] = X[:, 0]
     assert still.tell(X, y, final=False).order.code == FAILED, "a column is another one"
+    early = begun(store, name="early", features=["a", "b"])
+    early.ask()
+    few = early.tell(X[:4], y[:4], final=False).order
+    assert "curvature" in [one.name for one in few.request.assumptions if one.verdict is Verdict.FAIL]
+    assert few.code == BUY, "columns may be alike in so few rows"
     poor = begun(store, name="poor", budget={"total": 62, "horizon": 3, "fixed": 60, "per_sample": 1})
     while poor.ask().missing:
         poor.tell(*rows_of(1, 0, poor.ask().missing), final=True)

@@ -158,3 +158,17 @@ def test_no_column_is_a_copy_within_periods_by_chance(size: int, rng: np.random.
         columns = {f"x{index}": rng.normal(size=60) for index in range(5)}
         y = rng.normal(size=60)
         assert find_leaks(read_columns({**columns, "y": y}), list(columns), "y", y, keep, periods) == []
+
+
+def test_columns_that_are_empty_for_one_class(rng: np.random.Generator) -> None:
+    """The delay of flights is empty where they are cancelled, and so is the flag of it; cells missing at random are no sign."""
+    codes = rng.integers(0, 4, ROWS).astype(np.float64)
+    late = np.where(codes == 3, np.nan, (codes > 0).astype(np.float64))
+    honest = np.where(rng.random(ROWS) < 0.3, np.nan, rng.normal(size=ROWS))
+    words = np.array(["on time", "late", "very late", "cancelled"])[codes.astype(np.int64)]
+    table = read_columns({"late": late, "honest": honest, "y": words})
+    (leak,) = find_leaks(table, ["late", "honest"], "y", codes, ~table["y"].missing, classes=True)
+    assert (leak.feature, leak.kind, leak.level) == ("late", "after", "cancelled")
+    assert f"late is empty exactly where y is 'cancelled', in {int((codes == 3).sum())} rows" in leak.sentence
+    two = (codes == 3).astype(np.float64)
+    assert [leak.feature for leak in _leaks({"late": late, "honest": honest}, two)] == ["late"]

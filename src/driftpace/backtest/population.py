@@ -15,6 +15,8 @@ from driftpace.typing import FloatArray, IntArray
 
 _NEWTON, _LEAST_STEP = 50, 1e-8
 _BANDWIDTHS = (0.1, 0.03, 0.01)  # of the residual scale, towards the check loss itself
+_NO_CURVATURE = 1e-10
+"""Eigenvalues of the curvature below this share of the largest are rounding errors."""
 _ANCHOR = 1e-8
 """Keeps the intercept of a class finite that a period does not have; its probability is then about 1e-7."""
 
@@ -169,8 +171,12 @@ def find_population(
 
 
 def _noise(hessian: FloatArray, gradients: FloatArray, groups: IntArray | None) -> tuple[float, float]:
-    """Return tr(H^-1 Cov g), and the expected excess risk of the best model of the rows."""
-    inverse: FloatArray = np.asarray(np.linalg.pinv(hessian, hermitian=True), dtype=np.float64)
+    """Return tr(H^-1 Cov g), and the expected excess risk of the best model of the rows.
+
+    Directions without curvature but for rounding do not count: a column that is constant in the period, or for a quantile one that
+    differs only in rows far from it.
+    """
+    inverse: FloatArray = np.asarray(np.linalg.pinv(hessian, rcond=_NO_CURVATURE, hermitian=True), dtype=np.float64)
     count = len(gradients)
     noise = grouped = _trace(inverse, gradients)
     if groups is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.period_column import UNDATED, column_labels, period_source
+from driftpace.campaign.period_column import UNDATED, column_labels, period_source, time_order
 from driftpace.campaign.schema import read_table
 from driftpace.campaign.text import list_texts
 from driftpace.errors import ParameterError
@@ -160,7 +160,13 @@ def _infer_period(values: dict[str, Any], columns: "Columns") -> list[Note]:
     labels = column_labels(columns[name], name, unit, owner=OWNER, dayfirst=values.get("dayfirst"))
     if unit is not None and values.get("dayfirst") is None:
         values["dayfirst"] = parse_dates(columns[name], name, owner=OWNER).dayfirst
-    known = sorted({label for label in labels if label != UNDATED})
+    known = list(
+        dict.fromkeys(
+            labels[row]
+            for row in time_order(columns[name], name, unit, owner=OWNER, dayfirst=values.get("dayfirst"))
+            if labels[row] != UNDATED
+        )
+    )
     keys = f"; keys are such as {known[-1]}" if known else ""
     return [Note("Periods", f"by {values['period']}, {plural(len(known), 'period')} in the table{keys}")]
 
@@ -393,7 +399,11 @@ def _infer_features(values: dict[str, Any], columns: "Columns", source: str, mad
     left_out, warnings = _redundant_columns(columns, {**roles, **dict.fromkeys(made, "feature")}, explicit)
     if explicit is None:
         others = [name for name in columns if name not in (*roles, *left_out)]
-        ids = find_ids(columns, others, np.ones(next(iter(columns.values())).missing.size, dtype=np.bool_))
+        order = None
+        if values.get("period") is not None:
+            name, unit = period_source(values["period"], columns)
+            order = time_order(columns[name], name, unit, owner=OWNER, dayfirst=values.get("dayfirst"))
+        ids = find_ids(columns, others, np.ones(next(iter(columns.values())).missing.size, dtype=np.bool_), order)
         left_out |= ids if len(ids) < len(others) else {}
     learned = learn_encoding(
         columns,

@@ -1,5 +1,6 @@
 """Put the rows of a table into the periods of a campaign by a column of theirs, such as the month of a date."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
@@ -13,6 +14,7 @@ from driftpace.tables.calendar import UNITS, Unit, check_precision, floor_dates,
 from driftpace.tables.categories import word_of
 from driftpace.tables.columns import Column
 from driftpace.tables.dates import Dates, find_dates, parse_dates
+from driftpace.typing import IntArray
 
 if TYPE_CHECKING:
     Columns = Mapping[str, Column]
@@ -21,6 +23,7 @@ UNDATED = "no period"
 """What rows without a cell are counted as."""
 MOST_NAMED = 20
 """Other periods that a receipt and the log name."""
+_DIGITS = re.compile(r"(\d+)")
 
 
 def period_source(period: str, columns: Collection[str]) -> tuple[str, Unit | None]:
@@ -65,14 +68,33 @@ def column_labels(column: Column, name: str, unit: Unit | None, *, owner: str, d
     return [str(label) for label in labels]
 
 
+def time_order(column: Column, name: str, unit: Unit | None, *, owner: str, dayfirst: bool | None) -> IntArray:
+    """Return the rows in the order of their periods, those without one last; "week 9" is before "week 10".
+
+    >>> weeks = Column(kind="text", values=np.array(["week 10", "week 9"], dtype=object), missing=np.zeros(2, dtype=np.bool_))
+    >>> time_order(weeks, "week", None, owner="example", dayfirst=None).tolist()
+    [1, 0]
+    """
+    moments = column.values
+    if unit is not None:
+        moments = parse_dates(column, name, owner=owner, dayfirst=dayfirst).values
+    elif column.kind in ("text", "other"):
+        words, codes = np.unique([word_of(value, column.kind) for value in moments], return_inverse=True)
+        runs = [[int(run) if at % 2 else run for at, run in enumerate(_DIGITS.split(word))] for word in words.tolist()]
+        ranks = np.empty(words.size, dtype=np.int64)
+        ranks[sorted(range(words.size), key=runs.__getitem__)] = np.arange(words.size)
+        moments = ranks[codes]
+    order: IntArray = np.lexsort((moments, column.missing))
+    return order
+
+
 def check_period_key(definition: Definition, key: str | None, *, owner: str) -> None:
     """Refuse a key by which no row could be found, such as 2010-3 for the month 2010-03."""
     if definition.period is None:
         return
     if key is None:
         raise ParameterError(
-            f"must be given, such as {example_key(definition.period)}, because rows are put into periods by {definition.period}; "
-            "got none.",
+            f"must be given, {_key_hint(definition.period)}, because rows are put into periods by {definition.period}; got none.",
             owner=owner,
             name="key",
         )
@@ -92,6 +114,16 @@ def check_period_key(definition: Definition, key: str | None, *, owner: str) -> 
             owner=owner,
             name="key",
         )
+
+
+def _key_hint(period: str) -> str:
+    """Return what a key may be.
+
+    >>> _key_hint("date:quarter"), _key_hint("wave")
+    ('such as 2026Q4', 'a value of wave')
+    """
+    dated = period.rpartition(":")[2] in UNITS
+    return f"such as {example_key(period)}" if dated else f"a value of {period}"
 
 
 def example_key(period: str) -> str:

@@ -122,8 +122,16 @@ class Order:
 
     @property
     def resolves(self) -> tuple[str, ...]:
-        """The checks whose failure the order itself resolves: too few rows while more are to be labelled, too little money."""
-        return ("budget", "enough rows") if self.missing > 0 else ("budget",)
+        """The checks whose failure the order itself may resolve: too few rows while more are to be labelled, too little money.
+
+        Columns may be collinear in rows that are too few: a category that one row has and a flag of the same row.
+        """
+        if self.missing == 0:
+            return ("budget",)
+        few = any(
+            check.name == "enough rows" and check.verdict is not Verdict.PASS for check in self.request.assumptions
+        )
+        return ("budget", "enough rows", "curvature") if few else ("budget", "enough rows")
 
     @property
     def code(self) -> int:

@@ -180,7 +180,10 @@ def draw_sample(
     )
     if len(drawn) == 0:
         raise ParameterError(
-            f"must have rows that were not drawn before; {source or 'it'} has none left.", owner=OWNER, name="pool"
+            f"must have rows that were not drawn before; {source or 'it'} has none left. If there are no others, close the "
+            "period with the rows received.",
+            owner=OWNER,
+            name="pool",
         )
     return _sample(
         state,

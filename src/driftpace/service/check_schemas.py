@@ -30,6 +30,7 @@ class LeakResponse(ResponseModel):
     score: float | None
     others: float | None
     measure: str
+    level: str | None
 
 
 class DriftResponse(ResponseModel):

@@ -50,13 +50,15 @@ class Leak:
         The columns.
     kind : {"copy", "determines", "after"}
         A number that predicts the target nearly perfectly, categories that do, or a column that is empty exactly where the
-        target is.
+        target is, or is of one class.
     score : float
         The correlation, or the area under the ROC curve (AUC), that the feature reaches; for ``after`` the number of rows.
     others : float
         What all features that are not suspected reach together.
     measure : {"correlation", "rank correlation", "AUC", "rows"}
         What the score is; "correlation within periods" and so on where the column is a copy only there.
+    level : str, optional
+        For ``after``, the class of the target where the feature is empty, where it is not the missing ones.
 
     Examples
     --------
@@ -70,14 +72,15 @@ class Leak:
     score: float
     others: float
     measure: str
+    level: str | None = None
 
     @property
     def sentence(self) -> str:
         """The warning."""
         if self.kind == "after":
             return (
-                f"{self.feature} is empty exactly where {self.target} is, in {self.score:,.0f} rows: exclude it if it is known "
-                f"only after {self.target}."
+                f"{self.feature} is empty exactly where {self.target} is{'' if self.level is None else f' {self.level!r}'}, in "
+                f"{self.score:,.0f} rows: exclude it if it is known only after {self.target}."
             )
         verb = "determines" if self.kind == "determines" else "predicts"
         return (
@@ -131,6 +134,8 @@ def find_leaks(
     after = _known_after(columns, features, target)
     if y.size < FEWEST_ROWS or np.ptp(y) == 0.0:
         return after
+    if classes or np.unique(y).size == 2:
+        after += _empty_for_class(columns, features, target, y, keep)
     chosen = np.unique(np.linspace(0, y.size - 1, min(y.size, MOST_ROWS)).astype(np.int64))
     rows, aims = np.flatnonzero(keep)[chosen], y[chosen]
     distinct, counts = np.unique(aims, return_counts=True)
@@ -213,6 +218,34 @@ def _known_after(columns: Mapping[str, Column], features: Sequence[str], target:
         if empty[gone].mean() >= 0.95 and int(empty[~gone].sum()) <= 0.05 * count:
             leaks.append(
                 Leak(feature=name, target=target, kind="after", score=float(count), others=0.0, measure="rows")
+            )
+    return leaks
+
+
+def _empty_for_class(
+    columns: Mapping[str, Column], features: Sequence[str], target: str, y: FloatArray, keep: BoolArray
+) -> list[Leak]:
+    """Return the features that are empty in the rows of one class and hardly elsewhere, such as the delay of cancelled flights."""
+    leaks = []
+    for name in features:
+        empty = columns[name].missing[keep]
+        count = int(empty.sum())
+        if count < FEWEST_POSITIVES or empty.all():
+            continue
+        codes, counts = np.unique(y[empty], return_counts=True)
+        members = y == codes[counts.argmax()]
+        if empty[members].mean() >= 0.95 and counts.max() >= 0.95 * count:
+            word = category_words(columns[target])[np.flatnonzero(keep)[int(members.argmax())]]
+            leaks.append(
+                Leak(
+                    feature=name,
+                    target=target,
+                    kind="after",
+                    score=float(counts.max()),
+                    others=0.0,
+                    measure="rows",
+                    level=str(word),
+                )
             )
     return leaks
 
