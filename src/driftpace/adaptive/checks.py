@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from driftpace.adaptive.coordinates import coordinates
+from driftpace.adaptive.coordinates import coordinates, with_diagonal
 from driftpace.adaptive.dependence import standard_products
 from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.state import AdaptiveState, PeriodJudgement, products_with
@@ -111,7 +111,8 @@ def _curvature(state: AdaptiveState, rows: DesignRows, judged: PeriodJudgement) 
         return _assumption(name, Verdict.WARN, _constant_columns(state, rows, np.flatnonzero(curvature == 0.0)))
     if outputs > 1:  # contrasts of rare classes are collinear in any case
         both = state.memory.hessian + (rows.hessian_sum(judged.model) if len(rows) else 0.0)
-        white = coordinates(summed_over_outputs(both, outputs))
+        mean = summed_over_outputs(both, outputs) / max(state.memory.hessian_rows + rows.mass, 1.0)
+        white = coordinates(with_diagonal(mean, outputs * rows.penalty[::outputs]))
     heights = np.square(white.factor).sum(axis=1)
     left = 1.0 / np.maximum(heights * np.square(white.inverse).sum(axis=0), 1.0)
     least = float(left.min())

@@ -423,24 +423,34 @@ def _relative_curvature(rows: DesignRows, memory: Memory, white: Coordinates, ea
     """Return the mean curvature of the rows of a period, ``each`` in whitened coordinates, relative to that of earlier rows.
 
     Where curvature depends on the model, as with two classes whose shares change, it says how much the same error costs in this
-    period. Gradients scatter in proportion to it: what is pooled over periods is the noise per unit of curvature. Of several
-    scores it is the curvature of their sum: a class that appears or vanishes changes that of its own coordinates beyond measure.
+    period. Gradients scatter in proportion to it: what is pooled over periods is the noise per unit of curvature.
     """
     old, old_rows = memory.kept_hessian
     if rows.quadratic or old_rows == 0.0:
         return 1.0
-    if isinstance(rows.loss, VectorLoss):
-        usual = float(memory.columns) / old_rows
-    else:
-        usual = float(np.trace(white.white_matrix(old))) / old_rows
-    return (float(each.sum()) / max(usual, _NOTHING) + EQUAL_ROWS) / (rows.mass + EQUAL_ROWS)
+    return _ratio(float(each.sum()), float(np.trace(white.white_matrix(old))) / old_rows, rows.mass)
 
 
-def _old_curvatures(rows: DesignRows, memory: Memory, bends: FloatArray) -> FloatArray:
-    """Return the curvature of each row of several scores in units of that of earlier rows, added up over scores."""
-    old, _ = memory.kept_hessian
-    whitened = coordinates(summed_over_outputs(old, rows.outputs)).white_rows(rows.X)
-    return np.asarray(np.square(whitened).sum(axis=1) * np.einsum("iaa->i", bends))
+def _relative_curvature_of_scores(rows: DesignRows, memory: Memory, bends: FloatArray) -> float:
+    """Return the same for rows of several scores, from the sums of their curvatures over scores.
+
+    A class that appears or vanishes changes the curvature of its own coordinates beyond measure, and that of the sum little.
+    """
+    old, old_rows = memory.kept_hessian
+    if rows.quadratic or old_rows == 0.0:
+        return 1.0
+    before = summed_over_outputs(old, rows.outputs)
+    scaled = rows.X * np.sqrt(np.maximum(np.einsum("iaa->i", bends), 0.0))[:, None]
+    fresh = scaled.T @ scaled
+    both = (before + fresh) / (old_rows + rows.mass)
+    white = coordinates(with_diagonal(both, rows.outputs * rows.penalty[:: rows.outputs]))
+    usual = float(np.trace(white.white_matrix(before))) / old_rows
+    return _ratio(float(np.trace(white.white_matrix(fresh))), usual, rows.mass)
+
+
+def _ratio(total: float, usual: float, mass: float) -> float:
+    """Return the mean of a total over rows relative to what is usual, some usual rows added."""
+    return (total / max(usual, _NOTHING) + EQUAL_ROWS) / (mass + EQUAL_ROWS)
 
 
 def _metric_of_period(
@@ -467,22 +477,24 @@ class _RowTerms:
     """What each row says of the accuracy of a fit, leverages taken out.
 
     ``each`` is the noise of a row, or group, in a coordinate, ``scores`` the sum of outer products of their gradients in the
-    units of the model, ``losses`` the losses without the row, ``curvatures`` the traces of the Hessians in whitened
-    coordinates (of several scores, in those of earlier rows), and ``hessian`` the sum of Hessians. ``whitened``, where rows
-    have one score, and ``gradients`` are in whitened coordinates, at the model.
+    units of the model, ``losses`` the losses without the row, ``curvature`` the mean curvature relative to that of earlier rows,
+    and ``hessian`` the sum of Hessians. ``whitened``, where rows have one score, and ``gradients`` are in whitened coordinates, at
+    the model.
     """
 
     each: FloatArray
     scores: FloatArray
     losses: FloatArray
-    curvatures: FloatArray
+    curvature: float
     hessian: FloatArray
     slopes: FloatArray
     whitened: FloatArray | None
     gradients: FloatArray
 
 
-def _scalar_terms(rows: DesignRows, white: Coordinates, model: FloatArray, inverse: FloatArray) -> _RowTerms:
+def _scalar_terms(
+    rows: DesignRows, memory: Memory, white: Coordinates, model: FloatArray, inverse: FloatArray
+) -> _RowTerms:
     """Return the terms of rows that have one score; ``inverse`` is that of the Hessian of the fit."""
     count, size = len(rows), model.size
     scores = rows.X @ model
@@ -513,7 +525,7 @@ def _scalar_terms(rows: DesignRows, white: Coordinates, model: FloatArray, inver
         each=each,
         scores=added,
         losses=rows.weighted(loss.exact.curve.phi(scores, rows.y)) + 0.5 * slopes**2 * reach / (1.0 - leverage),
-        curvatures=lengths * bends,
+        curvature=_relative_curvature(rows, memory, white, lengths * bends),
         hessian=rows.outer_sum(np.sqrt(bends / (1.0 - leverage)), scratch),
         slopes=slopes,
         whitened=whitened,
@@ -547,7 +559,7 @@ def _vector_terms(
         each=np.einsum("ij,ij->i", corrected, corrected) / size,
         scores=back.T @ back,
         losses=rows.losses(model) + 0.5 * reach / (1.0 - leverage),
-        curvatures=_old_curvatures(rows, memory, bends) if memory.hessian_rows > 0.0 else np.ones(len(rows)),
+        curvature=_relative_curvature_of_scores(rows, memory, bends),
         hessian=rows.hessian_of(bends / (1.0 - leverage)[:, None, None]),
         slopes=slopes,
         whitened=None,
@@ -563,8 +575,8 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     if isinstance(rows.loss, VectorLoss):
         terms = _vector_terms(rows, memory, white, model, inverse)
     else:
-        terms = _scalar_terms(rows, white, model, inverse)
-    curvature = _relative_curvature(rows, memory, white, terms.curvatures)
+        terms = _scalar_terms(rows, memory, white, model, inverse)
+    curvature = terms.curvature
     each, added = terms.each / curvature, terms.scores / curvature
     sums = NoiseSums(
         rows=float(count),
