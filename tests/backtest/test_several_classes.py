@@ -235,5 +235,11 @@ def test_a_number_whose_ranges_are_the_classes_is_a_leak(rng: np.random.Generato
     table = read_columns({"minutes": minutes, "x": rng.normal(size=2000), "y": y})
     keep = np.ones(2000, dtype=np.bool_)
     assert [leak.feature for leak in find_leaks(table, ["minutes", "x"], "y", y, keep, classes=True)] == ["minutes"]
-    near = read_columns({"minutes": minutes + rng.normal(0.0, 20.0, 2000), "x": rng.normal(size=2000), "y": y})
+    noisy = read_columns({"minutes": minutes + rng.normal(0.0, 20.0, 2000), "x": rng.normal(size=2000), "y": y})
+    found = find_leaks(noisy, ["minutes", "x"], "y", y, keep, classes=True)
+    assert [(leak.feature, leak.kind, leak.level) for leak in found] == [
+        ("minutes", "after", "3")
+    ]  # empty for one class
+    known = np.where(np.isnan(minutes), rng.exponential(30.0, 2000), minutes) + rng.normal(0.0, 20.0, 2000)
+    near = read_columns({"minutes": known, "x": rng.normal(size=2000), "y": y})
     assert find_leaks(near, ["minutes", "x"], "y", y, keep, classes=True) == []
