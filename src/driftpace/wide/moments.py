@@ -1,8 +1,6 @@
 """Second moments of many rows, in blocks: on a GPU where torch sees one and the rows are many, else with NumPy."""
 
-import sys
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -52,7 +50,7 @@ def split_moments(X: Any, center: FloatArray, *, gpu: bool | None = None) -> tup
 
 def _gpu(cells: int) -> Any:
     """Return torch where it sees a GPU and the cells are many; None otherwise."""
-    if cells < GPU_CELLS or ("torch" not in sys.modules and find_spec("torch") is None):
+    if cells < GPU_CELLS:
         return None
     try:
         torch = _torch()
