@@ -31,16 +31,21 @@ def test_torch_gives_the_same_moments(rng: np.random.Generator) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
-def test_without_a_gpu_nothing_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_is_not_imported_for_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse() -> None:
         raise AssertionError("torch was imported for few rows")
 
     monkeypatch.setattr(moments, "_torch", refuse)
-    split_moments(np.ones((10, 2)), np.zeros(2))
-    monkeypatch.setattr(moments, "find_spec", lambda name: None)
+    assert split_moments(np.ones((10, 2)), np.zeros(2))[1][0, 0] == 3.0
+
+
+def test_without_torch_the_cpu_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise ModuleNotFoundError("No module named 'torch'")
+
+    monkeypatch.setattr(moments, "_torch", missing)
     monkeypatch.setattr(moments, "GPU_CELLS", 0)
-    monkeypatch.delitem(__import__("sys").modules, "torch", raising=False)
-    split_moments(np.ones((10, 2)), np.zeros(2))
+    assert split_moments(np.ones((10, 2)), np.zeros(2))[1][0, 0] == 3.0
 
 
 def test_moments_and_rows_give_the_same_components(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
