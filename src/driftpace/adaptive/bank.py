@@ -103,6 +103,11 @@ def first_bank(mean: FloatArray, variance: float, unit: float) -> Bank:
     )
 
 
+def inherit(bank: Bank, before: Bank) -> Bank:
+    """Return a first bank that expects the drift of an earlier one: the probabilities of its models, and its jumps."""
+    return replace(bank, shares=before.shares, jumps=before.jumps, periods=before.periods)
+
+
 def predict(bank: Bank, *, forgetting: float = FORGETTING) -> Bank:
     """Return the bank one period later, before any row of it."""
     models = bank.models

@@ -16,6 +16,7 @@ from driftpace.adaptive.bank import (
     Mixture,
     Prediction,
     first_bank,
+    inherit,
     predict,
     prediction_of,
     skip,
@@ -72,6 +73,9 @@ JUMP_SIZE = 0.7
 
 _ROUNDS = 4
 _VAGUE = 4.0
+_NEARER = 4.0 ** -np.arange(9)
+"""How near a start that is expected to be right may be, as shares of the variance of one of which nothing is known."""
+
 SMALLEST_NOISE = 1e-6
 
 
@@ -82,7 +86,8 @@ class AdaptiveConfig:
     ``certificate_level`` is the confidence of certificates. ``orders`` is the most orders of a period, None for as many batches
     as are useful. ``season`` is the number of periods after which the drift may repeat itself. ``audit`` is the share of each
     order that is held out for the audit, None for none. ``delay`` is how many periods late labels may be, None where they are in
-    time. ``metric`` is a target in a metric, in place of the other two.
+    time. ``metric`` is a target in a metric, in place of the other two. With ``near_start`` the first model is expected near the one
+    that the tracker starts from, how near is left to the rows.
     """
 
     epsilon: float | None = None
@@ -94,6 +99,7 @@ class AdaptiveConfig:
     audit: float | None = None
     delay: int | None = None
     metric: MetricTarget | None = None
+    near_start: bool = False
 
     @property
     def noise_rates(self) -> tuple[float, ...]:
@@ -128,7 +134,8 @@ class AdaptiveState:
     ``audit`` is what was measured of past predictions and models, ``season`` what is remembered of earlier cycles, ``products``
     what :mod:`driftpace.adaptive.dependence` adds up, ``search`` what shows a season where none was given, ``closed`` the last
     orders where labels may be late. ``scale`` is that of residuals, learned from ``scale_rows`` rows where the loss needs it.
-    ``metric`` is what is remembered of the metric in which the target is given.
+    ``metric`` is what is remembered of the metric in which the target is given. ``inherited`` are the banks of an earlier model
+    whose drift is expected again, of which the first bank takes the probabilities of drift models and jumps.
     """
 
     model: FloatArray
@@ -145,6 +152,7 @@ class AdaptiveState:
     scale: float | None = None
     scale_rows: float = 0.0
     metric: MetricMemory | None = None
+    inherited: tuple[Bank, ...] = ()
 
     @property
     def size(self) -> int:
@@ -273,11 +281,7 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     )
     noise = early
     for _ in range(_ROUNDS):
-        start = white.white(state.model)
-        views = tuple(
-            Prediction(shares=np.ones(1), mean=start[None, part], variance=np.array([_VAGUE * early]))
-            for part in state.parts
-        )
+        views = _first_views(config, white.white(state.model), state.parts, _VAGUE * early)
         fit = fit_period(rows, memory, white, views, state.parts, noise, floor=floor, margin=config.noise_margin)
         if rows.quadratic and rows.effective < PILOT * state.columns:
             fit = _with_all_as_noise(fit, _level_free(state, rows, white, floor))
@@ -302,6 +306,18 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
         fit=fit,
         banks=(),
         views=views,
+    )
+
+
+def _first_views(
+    config: AdaptiveConfig, start: FloatArray, parts: tuple[slice, ...], vague: float
+) -> tuple[Prediction, ...]:
+    """Return what is known of each block before the first rows: next to nothing, or that it is near the start, how near unknown."""
+    variances = vague * (_NEARER if config.near_start else np.ones(1))
+    count = len(variances)
+    return tuple(
+        Prediction(shares=np.full(count, 1.0 / count), mean=np.tile(start[part], (count, 1)), variance=variances)
+        for part in parts
     )
 
 
@@ -552,6 +568,8 @@ def advance(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judg
             first_bank(fit.center[part], float(variance), 2.0 * judged.epsilon / (part.stop - part.start))
             for part, variance in zip(state.parts, fit.variances, strict=True)
         )
+        if len(state.inherited) == len(banks):
+            banks = tuple(inherit(bank, before) for bank, before in zip(banks, state.inherited, strict=True))
     if season is not None:
         periods = state.banks[0].periods if state.banks else 0
         season = after_period(season, periods, fit.model, judged.views, fit.posteriors)
@@ -565,6 +583,7 @@ def advance(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judg
         season=season,
         products=products_with(state, judged),
         search=search,
+        inherited=(),
     )
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from driftpace.records.money import Money
     from driftpace.records.reports import Audit, Fit, PeriodData, Selected, StepReport
     from driftpace.records.requests import Assumption, Outcome, Plan, Request, Sizing, Verdict
+    from driftpace.records.retraining import Retraining
 
 __all__ = [
     "AnnotatorBias",
@@ -31,6 +32,7 @@ __all__ = [
     "PeriodData",
     "Plan",
     "Request",
+    "Retraining",
     "Selected",
     "Sizing",
     "StepReport",
@@ -58,6 +60,7 @@ if not TYPE_CHECKING:  # a type checker knows the names above and must reject an
             "PeriodData": "reports",
             "Plan": "requests",
             "Request": "requests",
+            "Retraining": "retraining",
             "Selected": "reports",
             "Sizing": "requests",
             "StepReport": "reports",

@@ -8,6 +8,7 @@ from driftpace.records.annotators import LabelSums
 from driftpace.records.metric import MetricReport
 from driftpace.records.money import Money
 from driftpace.records.requests import Assumption, Outcome
+from driftpace.records.retraining import Retraining
 
 if TYPE_CHECKING:  # reports are read without NumPy
     from driftpace.records.constants import Constants
@@ -212,6 +213,8 @@ class StepReport:
         Where rows have weights, the number of fitted rows of equal weight that would say as much, (sum w)^2 / sum w^2.
     label_sums : LabelSums, optional
         Where labels have annotators, what the rows that several of them labelled show; :meth:`Tracker.annotators` adds them up.
+    retrain : Retraining, optional
+        Where the tracker is one of a model, whether its base should be trained again; true where it should.
     seconds : float
         How long closing the period took; excluded from equality, so that replays compare equal.
     """
@@ -235,4 +238,5 @@ class StepReport:
     selected: Selected | None = None
     effective_samples: float | None = None
     label_sums: LabelSums | None = None
+    retrain: Retraining | None = None
     seconds: float = field(compare=False)

@@ -129,6 +129,8 @@ TYPES: dict[str, str] = {
     "adaptive.metric-target": "driftpace.adaptive:MetricTarget",
     "adaptive.noise-memory": "driftpace.adaptive.noise:NoiseMemory",
     # the wide method
+    "model.head": "driftpace.models:Head",
+    "model.head-features": "driftpace.models:HeadFeatures",
     "wide.spectrum": "driftpace.wide:Spectrum",
     "wide.state": "driftpace.wide:WideState",
     # budgets
@@ -150,6 +152,7 @@ TYPES: dict[str, str] = {
     "outcome": "driftpace.records:Outcome",
     "plan": "driftpace.records:Plan",
     "report": "driftpace.records:StepReport",
+    "report.retraining": "driftpace.records:Retraining",
     "report.metric": "driftpace.records:MetricReport",
     "report.audit": "driftpace.records:Audit",
     "selected": "driftpace.records:Selected",

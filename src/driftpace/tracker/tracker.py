@@ -73,6 +73,7 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from driftpace.tables.encoding import Encoding, MissingPolicy
+    from driftpace.tracker.model_tracker import ModelTracker
     from driftpace.tracker.open_pool import OpenPool
     from driftpace.tracker.wide_frame import FrameLayout
 
@@ -385,6 +386,43 @@ class Tracker:
             rng=rng,
             **parts,
         )
+
+    @classmethod
+    def for_model(cls, model: Any, **settings: Any) -> "ModelTracker":
+        """Track a fitted model of any kind: the labels that it needs each period, and when to train it again.
+
+        Parameters
+        ----------
+        model : object
+            A fitted LightGBM, XGBoost, CatBoost or scikit-learn model, a torch module, a function X -> scores, or a model whose class
+            :func:`driftpace.models.register_adapter` was told of. Task and loss are read from it.
+        **settings
+            Those of :class:`ModelTracker`: ``epsilon`` or ``tolerance``, ``head``, ``trained_until``, ``loss``, ``task`` and
+            ``labels`` of a function, ``rng``, and ``confidence``, ``certificate_level``, ``orders``, ``season``, ``audit``,
+            ``cap``, ``pool`` and ``budget`` as for :class:`Tracker`.
+
+        Returns
+        -------
+        ModelTracker
+
+        Examples
+        --------
+        >>> from driftpace import Tracker
+        >>> rng = np.random.default_rng(0)
+        >>> def old(X): return np.sin(2.0 * X[:, 0])                 # a model that was right some time ago
+        >>> def label(rows):
+        ...     X = rng.uniform(-2.0, 2.0, (rows, 2))
+        ...     return X, 0.5 + np.sin(2.0 * X[:, 0]) + 0.3 * rng.standard_normal(rows)
+        >>> tracker = Tracker.for_model(old, task="regression", epsilon=0.02, rng=0)
+        >>> while rows := tracker.ask().samples:
+        ...     _ = tracker.tell(*label(rows), final=False)
+        >>> report = tracker.tell()
+        >>> bool(abs(tracker.predict(np.zeros((1, 2)))[0] - 0.5) < 0.2), report.samples < 60
+        (True, True)
+        """
+        from driftpace.tracker.model_tracker import ModelTracker
+
+        return ModelTracker(model, **settings)
 
     def fit_pool(self, pool: Any) -> tuple[str, ...]:
         """Show the rows that this period could label: the rows delivered are compared with them.

@@ -1,0 +1,185 @@
+"""What a tracker needs of a model that somebody else trained: its scores, and a way to train it again."""
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from driftpace.errors import DataError, ParameterError
+from driftpace.models.rows import column_names, count_columns, with_columns
+from driftpace.typing import FloatArray, IntArray
+
+Task = Literal["regression", "classification", "multiclass", "counts"]
+TASKS: tuple[Task, ...] = ("regression", "classification", "multiclass", "counts")
+
+LEAST_PROBABILITY = 1e-6
+"""Probabilities closer to 0 or 1 than this are taken as this far, so that their logarithm is finite."""
+
+
+class ModelAdapter(ABC):
+    """A fitted model as a tracker sees it. Subclass it, give ``task`` and :meth:`scores`, and register the class.
+
+    Attributes
+    ----------
+    model : object
+        The model.
+    task : {"regression", "classification", "multiclass", "counts"}
+        What it predicts: numbers, one of two classes, one of several, or counts.
+    labels : tuple, optional
+        The labels of its classes, in the order of its scores; by default 0, 1, ...
+    columns : tuple of str, optional
+        The names of the columns that it was trained on.
+    features : int, optional
+        Their number.
+
+    Examples
+    --------
+    >>> from driftpace.models import ModelAdapter, adapt, register_adapter
+    >>> class Thermometer:
+    ...     def read(self, X):
+    ...         return X[:, 0] * 1.8 + 32.0
+    >>> class ThermometerAdapter(ModelAdapter):
+    ...     task = "regression"
+    ...     def scores(self, X):
+    ...         return self.model.read(X)
+    >>> register_adapter(Thermometer, ThermometerAdapter)
+    >>> adapt(Thermometer()).scores(np.array([[100.0]]))
+    array([212.])
+    """
+
+    task: Task
+    labels: tuple[Any, ...] | None = None
+    columns: tuple[str, ...] | None = None
+    features: int | None = None
+    format: ClassVar[str | None] = None
+    """The name of the format of :meth:`dump`; None for a model that cannot be saved."""
+    takes_offset: bool = False
+    """Whether :meth:`refit` can start from given scores."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @abstractmethod
+    def scores(self, X: Any) -> FloatArray:
+        """Return the scores of rows, (rows,) or (rows, classes).
+
+        Numbers are predicted as they are, counts by the logarithm of their mean, two classes by the log-odds of the second, and
+        several by scores whose softmax are their probabilities.
+        """
+
+    def leaves(self, X: Any) -> IntArray | None:  # noqa: ARG002
+        """Return the leaf that each row falls into, (rows, trees); None for a model without trees."""
+        return None
+
+    def hidden(self, X: Any) -> FloatArray | None:  # noqa: ARG002
+        """Return the values of the last hidden layer, (rows, units); None for a model without one."""
+        return None
+
+    def refit(
+        self,
+        X: Any,
+        y: FloatArray,
+        *,
+        sample_weight: FloatArray | None = None,
+        offset: FloatArray | None = None,
+    ) -> "ModelAdapter":
+        """Return a model with the same settings, trained from nothing.
+
+        Parameters
+        ----------
+        X, y : array-like
+            Rows and targets; classes by number.
+        sample_weight : array, optional
+            What each row counts for.
+        offset : array, optional
+            Scores that the new ones are added to; only where ``takes_offset``.
+        """
+        raise ParameterError(
+            f"must be a model that driftpace can train again; {type(self).__name__} has no refit().",
+            owner="Tracker.retrain",
+            name="model",
+        )
+
+    def staged_scores(self, X: Any) -> FloatArray:
+        """Return the scores after parts of the training, (stages, rows) or (stages, rows, classes); the last are :meth:`scores`."""
+        return np.asarray(self.scores(X))[None]
+
+    def stage(self, number: int) -> Self:  # noqa: ARG002
+        """Return the model after that part of its training."""
+        return self
+
+    def dump(self) -> bytes:
+        """Return the model in its ``format``, which never is one that could run code when it is read."""
+        raise ParameterError(
+            f"must be given again as model= when the tracker is loaded; {type(self).__name__} cannot be saved.",
+            owner="Tracker.save",
+            name="model",
+        )
+
+    @classmethod
+    def restore(cls, data: bytes) -> "ModelAdapter":
+        """Return the model that :meth:`dump` wrote."""
+        raise NotImplementedError
+
+    @property
+    def outputs(self) -> int:
+        """The number of scores of a row."""
+        return len(self.labels) if self.task == "multiclass" and self.labels is not None else 1
+
+    def rows(self, X: Any, owner: str) -> Any:
+        """Return rows with the columns of the model in its order, or refuse them in a sentence."""
+        names = column_names(X, owner)
+        if self.columns is not None and names is not None:
+            missing = [name for name in self.columns if name not in names]
+            if missing:
+                raise DataError(
+                    f"must have the columns of the model; got no {missing[0]!r} among {len(names)} columns.",
+                    owner=owner,
+                    name="X",
+                )
+            return X if names == self.columns else with_columns(X, self.columns)
+        count = count_columns(X, owner)
+        if self.features is not None and count != self.features:
+            raise DataError(
+                f"must have the {self.features} columns of the model; got {count}.", owner=owner, name="X"
+            )
+        return X
+
+    def checked_scores(self, X: Any, rows: int, owner: str) -> FloatArray:
+        """Return the scores of rows, or refuse those of another shape or that are not finite; (rows, outputs)."""
+        try:
+            found = np.asarray(self.scores(X), dtype=np.float64)
+        except (DataError, ParameterError):
+            raise
+        except Exception as error:  # whatever the library of the model raises
+            raise DataError(
+                f"must be rows that the model can score; it said: {_one_line(error)}", owner=owner, name="X"
+            ) from error
+        wanted = (rows,) if self.outputs == 1 else (rows, self.outputs)
+        if found.shape != wanted:
+            raise ParameterError(
+                f"must score {rows} rows as {wanted}; got scores of shape {found.shape}.", owner=owner, name="model"
+            )
+        if not np.isfinite(found).all():
+            raise ParameterError(
+                f"must have finite scores; got {found[~np.isfinite(found)][0]}.", owner=owner, name="model"
+            )
+        return found.reshape(rows, self.outputs)
+
+
+def log_odds(probabilities: Any) -> FloatArray:
+    """Return the log-odds of probabilities, or their logarithms where there are several classes; refuse what is none.
+
+    >>> log_odds([0.5, 0.75]).round(2).tolist()
+    [0.0, 1.1]
+    """
+    shares = np.asarray(probabilities, dtype=np.float64)
+    if not ((shares >= -1e-9) & (shares <= 1.0 + 1e-9)).all():
+        wrong = shares[~((shares >= -1e-9) & (shares <= 1.0 + 1e-9))].flat[0]
+        raise ParameterError(f"must give probabilities between 0 and 1; got {wrong:g}.", owner="adapt", name="model")
+    shares = np.clip(shares, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
+    return np.asarray(np.log(shares) - np.log1p(-shares) if shares.ndim == 1 else np.log(shares))
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -1,0 +1,135 @@
+"""LightGBM: boosters, and estimators with the interface of scikit-learn."""
+
+import json
+from typing import Any, Self
+
+import numpy as np
+
+from driftpace.errors import DataError, ParameterError
+from driftpace.models.adapter import ModelAdapter, Task
+from driftpace.typing import FloatArray, IntArray
+
+_TASKS: dict[str, Task] = {
+    **dict.fromkeys(("regression", "regression_l1", "huber", "fair", "mape", "mean_squared_error"), "regression"),
+    "poisson": "counts",
+    "binary": "classification",
+    "multiclass": "multiclass",
+}
+STAGES = (0.05, 0.1, 0.2, 0.4, 1.0)
+"""The shares of the trees after which scores are compared."""
+
+_KEPT = (
+    *("learning_rate", "num_leaves", "max_depth", "min_data_in_leaf", "min_sum_hessian_in_leaf", "bagging_fraction"),
+    *("bagging_freq", "feature_fraction", "lambda_l1", "lambda_l2", "min_gain_to_split", "max_bin", "boosting"),
+    *("extra_trees", "cat_smooth", "cat_l2", "max_cat_threshold", "linear_tree", "seed"),
+)
+"""The settings of a model that one trained again keeps."""
+
+
+class LightGBMAdapter(ModelAdapter):
+    """A LightGBM booster: its raw scores, its leaves, and training from ``init_score``.
+
+    Parameters
+    ----------
+    model : lightgbm.Booster
+        A trained booster.
+    labels : sequence, optional
+        The labels of its classes; by default 0, 1, ...
+    """
+
+    format = "lightgbm"
+    takes_offset = True
+
+    def __init__(self, model: Any, *, labels: Any = None) -> None:
+        if model.num_trees() == 0:
+            raise ParameterError("must be trained; got a booster without trees.", owner="adapt", name="model")
+        model = type(model)(model_str=model.model_to_string())  # a copy, with all its settings
+        super().__init__(model)
+        objective = model.dump_model(num_iteration=1).get("objective", "").split()
+        if not objective or objective[0] not in _TASKS:
+            raise ParameterError(
+                f"must have one of the objectives {', '.join(_TASKS)}; got {objective[0] if objective else None!r}.",
+                owner="adapt",
+                name="model",
+            )
+        self.objective = objective[0]
+        self.task = _TASKS[self.objective]
+        self._each = model.num_model_per_iteration()
+        self.features = model.num_feature()
+        names = tuple(model.feature_name())
+        self.columns = None if names == tuple(f"Column_{place}" for place in range(self.features)) else names
+        if self.task in ("classification", "multiclass"):
+            self.labels = tuple(range(max(self._each, 2))) if labels is None else tuple(labels)
+
+    def scores(self, X: Any) -> FloatArray:
+        """Return the raw scores."""
+        return np.asarray(self.model.predict(X, raw_score=True), dtype=np.float64)
+
+    def staged_scores(self, X: Any) -> FloatArray:
+        """Return the raw scores after shares of the trees."""
+        return np.array([self.model.predict(X, raw_score=True, num_iteration=trees) for trees in self._stages])
+
+    def stage(self, number: int) -> Self:
+        """Return the model of the first trees."""
+        if number == len(STAGES) - 1:
+            return self
+        part = type(self.model)(model_str=self.model.model_to_string(num_iteration=self._stages[number]))
+        return type(self)(part, labels=self.labels)
+
+    @property
+    def _stages(self) -> list[int]:
+        total = self.model.num_trees() // self._each
+        return [max(1, round(share * total)) for share in STAGES]
+
+    def leaves(self, X: Any) -> IntArray:
+        """Return the leaf of each tree."""
+        return np.asarray(self.model.predict(X, pred_leaf=True), dtype=np.int64).reshape(X.shape[0], -1)
+
+    def refit(
+        self, X: Any, y: FloatArray, *, sample_weight: FloatArray | None = None, offset: FloatArray | None = None
+    ) -> "LightGBMAdapter":
+        """Return a booster with the same settings and number of trees, trained on these rows alone."""
+        import lightgbm
+
+        params = {name: value for name, value in self.model.params.items() if name in _KEPT}
+        params |= {"objective": self.objective, "verbosity": -1, "num_threads": 1, "deterministic": True, "seed": 0}
+        if self.task == "multiclass":
+            params["num_class"] = self._each
+        data = lightgbm.Dataset(
+            X,
+            label=y,
+            weight=sample_weight,
+            init_score=None if offset is None else np.asarray(offset).reshape(len(y), -1).squeeze(),
+            params={"verbosity": -1},
+        )
+        rounds = max(self.model.num_trees() // self._each, 1)
+        try:
+            booster = lightgbm.train(params, data, num_boost_round=rounds)
+        except lightgbm.basic.LightGBMError as error:
+            raise DataError(f"must be rows that LightGBM can train on; it said: {error}", name="X") from error
+        return LightGBMAdapter(booster, labels=self.labels)
+
+    def dump(self) -> bytes:
+        """Return the text of the booster, and its labels."""
+        labels = None if self.labels is None else [_plain(label) for label in self.labels]
+        return json.dumps({"labels": labels, "text": self.model.model_to_string()}).encode()
+
+    @classmethod
+    def restore(cls, data: bytes) -> "LightGBMAdapter":
+        """Return the booster of a text."""
+        import lightgbm
+
+        body = json.loads(data)
+        return cls(lightgbm.Booster(model_str=body["text"]), labels=body["labels"])
+
+
+def from_estimator(model: Any) -> LightGBMAdapter:
+    """Return the adapter of a fitted LGBMRegressor or LGBMClassifier."""
+    if not model.__sklearn_is_fitted__():
+        raise ParameterError("must be fitted; call its fit() first.", owner="adapt", name="model")
+    labels = getattr(model, "classes_", None)
+    return LightGBMAdapter(model.booster_, labels=None if labels is None else labels.tolist())
+
+
+def _plain(label: Any) -> Any:
+    return label.item() if isinstance(label, np.generic) else label

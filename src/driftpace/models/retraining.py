@@ -1,0 +1,199 @@
+"""What training a model again would gain, estimated from labels that were bought for something else.
+
+The rows of the last periods are scored by the model in use. The model is trained on those of all periods but some, from the scores
+in use where it can be and from nothing, and compared on the periods left out, row by row, so that the noise of labels cancels.
+How much training pays, and from where, is chosen on the other periods, so that the gain is not that of a lucky choice. Rows that a
+model in use was fitted to look easier than they are, and the gain smaller.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from driftpace.losses import LinearLoss, VectorLoss
+from driftpace.losses.softmax import helmert
+from driftpace.models.adapter import ModelAdapter
+from driftpace.models.rows import count_rows, join, take
+from driftpace.typing import FloatArray, IntArray
+
+Way = Literal["correction", "fresh"]
+
+FOLDS = 5
+LEAST_ROWS = 40
+"""Fewer rows than this are no evidence of anything."""
+
+HALF_LIFE = 8.0
+"""Periods after which a row counts half when a model is trained."""
+
+ALARM = 0.3
+"""The share of the target that the gain must exceed, at its lower end, for training to be due."""
+
+CONFIDENCE = 1.2816
+"""Standard errors below the estimate of its lower 90 % end."""
+
+_LEAST_CLUSTERS = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ScoredRows:
+    """The labelled rows of a period: as the model takes them, targets as the loss takes them, and the scores of the model in use.
+
+    ``y`` are numbers of classes where there are classes; ``scores`` are (rows, outputs) and None for rows that the present base
+    was trained on.
+    """
+
+    period: int
+    X: Any
+    y: FloatArray
+    scores: FloatArray | None
+    weights: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gain:
+    """What training again would gain: the mean fall of the loss with its standard error, and how it is best done.
+
+    ``way`` says whether training starts from the scores in use or from nothing, ``stage`` how much of it pays.
+    """
+
+    mean: float
+    error: float
+    rows: int
+    periods: int
+    way: Way
+    stage: int
+
+    @property
+    def lower(self) -> float:
+        """The lower end of the gain, at 90 %."""
+        return self.mean - CONFIDENCE * self.error
+
+
+def losses_of(loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray) -> FloatArray:
+    """Return the loss of each row, without penalty; ``scores`` are (rows, outputs) and ``y`` numbers of classes where there are.
+
+    >>> from driftpace.losses import LogisticLoss
+    >>> losses_of(LogisticLoss(), np.zeros((2, 1)), np.array([0.0, 1.0])).round(3).tolist()
+    [0.693, 0.693]
+    """
+    if isinstance(loss, VectorLoss):
+        return np.asarray(loss.phi(scores @ helmert(scores.shape[1]), y))
+    return np.asarray(loss.exact.curve.phi(scores[:, 0], loss.encode(y)))
+
+
+def train(
+    base: ModelAdapter, parts: Sequence[ScoredRows], way: Way, *, now: int, rows: Sequence[IntArray] | None = None
+) -> ModelAdapter:
+    """Return the model trained again on rows, which count less the older they are.
+
+    A correction uses rows with scores only, since the base has seen the others. ``rows`` selects some of each part.
+    """
+    chosen = []
+    for place, part in enumerate(parts):
+        at = np.arange(len(part)) if rows is None else rows[place]
+        if len(at) and (way == "fresh" or part.scores is not None):
+            chosen.append((part, at))
+    X = join([take(part.X, at) for part, at in chosen])
+    y = np.concatenate([part.y[at] for part, at in chosen])
+    weights = np.concatenate(
+        [
+            0.5 ** ((now - part.period) / HALF_LIFE) * (np.ones(len(at)) if part.weights is None else part.weights[at])
+            for part, at in chosen
+        ]
+    )
+    offset = None
+    if way == "correction":
+        offset = np.concatenate([part.scores[at] for part, at in chosen if part.scores is not None])
+    return base.refit(X, y, sample_weight=weights / weights.mean(), offset=offset)
+
+
+def gain_of_training(
+    base: ModelAdapter, loss: LinearLoss | VectorLoss, parts: Sequence[ScoredRows], *, now: int
+) -> Gain | None:
+    """Return what training the base again would gain; None where the rows are too few or of one class.
+
+    Parameters
+    ----------
+    base : ModelAdapter
+        The model.
+    loss : LinearLoss or VectorLoss
+        What is compared.
+    parts : sequence of ScoredRows
+        The rows of the last periods. Those without scores are trained on, never compared on.
+    now : int
+        The period at hand.
+    """
+    judged = [part for part in parts if part.scores is not None and len(part)]
+    total = sum(len(part) for part in judged)
+    if total < LEAST_ROWS or len(np.unique(np.concatenate([part.y for part in judged]))) < 2:
+        return None
+    ways: tuple[Way, ...] = ("correction", "fresh") if base.takes_offset else ("fresh",)
+    falls = {way: np.concatenate(_falls(base, loss, parts, way, now), axis=1) for way in ways}
+    choices = [(way, stage) for way in ways for stage in range(len(falls[way]))]
+    table = np.array([falls[way][stage] for way, stage in choices])
+    fold = np.concatenate(_folds(judged))
+    weights = np.concatenate([np.ones(len(part)) if part.weights is None else part.weights for part in judged])
+    each = np.zeros(total)
+    for one in np.unique(fold):
+        held = fold == one
+        others = table[:, ~held] @ weights[~held]
+        best = int(np.argmax(others))
+        each[held] = table[best, held] if others[best] > 0.0 else 0.0
+    way, stage = choices[int(np.argmax(table @ weights))]
+    mean, error = _mean(each, weights, np.concatenate([np.full(len(part), part.period) for part in judged]))
+    return Gain(mean=mean, error=error, rows=total, periods=len(judged), way=way, stage=stage)
+
+
+def _folds(judged: Sequence[ScoredRows]) -> list[IntArray]:
+    """Return the fold of each row of each part: whole periods, or every fifth row where there are few periods."""
+    if len(judged) >= FOLDS:
+        return [np.full(len(part), place % FOLDS, dtype=np.int64) for place, part in enumerate(judged)]
+    return [np.arange(len(part)) % FOLDS for part in judged]
+
+
+def _falls(
+    base: ModelAdapter, loss: LinearLoss | VectorLoss, parts: Sequence[ScoredRows], way: Way, now: int
+) -> list[FloatArray]:
+    """Return how much the loss of each row falls with a model that did not see its fold, (stages, rows) for each judged part."""
+    judged = [part for part in parts if part.scores is not None and len(part)]
+    folds = dict(zip((id(part) for part in judged), _folds(judged), strict=True))
+    falls: dict[int, Any] = {}
+    for one in range(FOLDS):
+        kept = [np.flatnonzero(folds[id(part)] != one) if id(part) in folds else np.arange(len(part)) for part in parts]
+        held = [part for part in judged if (folds[id(part)] == one).any()]
+        if not held:
+            continue
+        model = train(base, parts, way, now=now, rows=kept)
+        for part in held:
+            at = np.flatnonzero(folds[id(part)] == one)
+            assert part.scores is not None
+            staged = model.staged_scores(take(part.X, at)).reshape(-1, len(at), part.scores.shape[1])
+            scores = staged + part.scores[at] if way == "correction" else staged
+            before = losses_of(loss, part.scores[at], part.y[at])
+            fall = np.array([before - losses_of(loss, each, part.y[at]) for each in scores])
+            falls.setdefault(id(part), np.zeros((len(fall), len(part))))[:, at] = fall
+    return [falls[id(part)] for part in judged]
+
+
+def _mean(each: FloatArray, weights: FloatArray, period: IntArray) -> tuple[float, float]:
+    """Return the weighted mean and its standard error: the larger of that of rows and that of periods."""
+    total = float(weights.sum())
+    mean = float(each @ weights) / total
+    around = (each - mean) * weights
+    by_rows = math.sqrt(float(around @ around)) / total
+    sums = np.bincount(np.unique(period, return_inverse=True)[1], weights=around)
+    if len(sums) < _LEAST_CLUSTERS:
+        return mean, by_rows
+    by_periods = math.sqrt(float(sums @ sums) * len(sums) / (len(sums) - 1.0)) / total
+    return mean, max(by_rows, by_periods)
+
+
+def count_of(parts: Sequence[ScoredRows]) -> int:
+    """Return the number of rows in all."""
+    return sum(count_rows(part.X) for part in parts)

@@ -1,0 +1,56 @@
+"""Whether a base model should be trained again, and what that would gain."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retraining:
+    """The advice of a period on training the base again; it is true where training is due.
+
+    Parameters
+    ----------
+    due : bool
+        Whether the gain exceeds a third of the target at the lower end of its 90 % interval.
+    gain, error : float, optional
+        How much the loss is expected to fall, with the standard error; None while there are too few rows.
+    lower : float, optional
+        The lower end of the interval.
+    threshold : float
+        What the lower end must exceed.
+    rows, periods : int
+        The labels that it was estimated from, which were bought for the head.
+    since : int
+        The periods since the base was trained, as far as the tracker knows.
+    way : {"correction", "fresh"}, optional
+        How training is best done: from the scores of the model in use, or from nothing.
+
+    Examples
+    --------
+    >>> advice = Retraining(due=True, gain=0.012, error=0.004, lower=0.007, threshold=0.006, rows=420, periods=8, since=7)
+    >>> bool(advice), advice.sentence
+    (True, 'training the base again would lower the loss by 0.0120 ± 0.0040 (420 rows of 8 periods)')
+    """
+
+    due: bool
+    gain: float | None
+    error: float | None
+    lower: float | None
+    threshold: float
+    rows: int
+    periods: int
+    since: int
+    way: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.due
+
+    @property
+    def sentence(self) -> str:
+        """The advice in words, without a full stop."""
+        over = f"{self.rows:,} rows of {self.periods} period{'' if self.periods == 1 else 's'}"
+        if self.gain is None or self.error is None:
+            return f"too few labels to say whether the base should be trained again ({over})"
+        amount = f"{self.gain:#.3g} ± {self.error:#.2g} ({over})"
+        if self.due:
+            return f"training the base again would lower the loss by {amount}"
+        return f"the base need not be trained again: it would lower the loss by {amount}"

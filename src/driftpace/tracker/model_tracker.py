@@ -1,0 +1,603 @@
+"""The tracker of a model that somebody else trained: a linear head that follows the drift, and advice on when to train it again."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from driftpace import validation
+from driftpace.errors import DataError, DriftpaceError, ParameterError, ProtocolError
+from driftpace.losses import LinearLoss, LogisticLoss, PoissonLoss, SoftmaxLoss, SquaredLoss, VectorLoss
+from driftpace.losses.softmax import helmert
+from driftpace.models import (
+    CorrectedAdapter,
+    Head,
+    HeadFeatures,
+    ModelAdapter,
+    ScoredRows,
+    adapt,
+    gain_of_training,
+    train,
+)
+from driftpace.models.retraining import ALARM, Gain
+from driftpace.models.rows import count_rows, read_features
+from driftpace.records import Request, Retraining, StepReport
+from driftpace.tracker.builder import near_start, restarted
+from driftpace.tracker.inputs import InputRows, read_targets, read_weights
+from driftpace.tracker.state import ModelSpec
+from driftpace.typing import FloatArray
+
+if TYPE_CHECKING:
+    from driftpace.tracker.history import History
+    from driftpace.tracker.tracker import Tracker
+
+MOST_ROWS = 50_000
+"""The most labelled rows that are kept for training the base again; the oldest are left out."""
+
+PROBES = 8
+"""Rows whose scores show that a model is still the same."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ModelState:
+    """What a tracker of a model knows besides its head.
+
+    ``rows`` are the labelled rows that are kept, oldest first, and ``open_rows`` those of the open period. ``trained`` is the period
+    in which the base was trained by the tracker; 0 where it was not. ``gain`` is what training it again would have gained in the
+    last period.
+    """
+
+    base: ModelAdapter
+    features: HeadFeatures | None = None
+    rows: tuple[ScoredRows, ...] = ()
+    open_rows: tuple[ScoredRows, ...] = ()
+    trained: int = 0
+    gain: Gain | None = None
+    probe: tuple[Any, FloatArray] | None = None
+
+
+class ModelTracker:
+    """Track a model of any kind: how many labels it needs each period, and when to train it again.
+
+    Made by :meth:`Tracker.for_model`. A linear *head* on top of the model, which sees its scores, the columns and the leading
+    components of its leaves or of its last hidden layer, is fitted by the default method of :class:`Tracker` and begins as the model
+    itself. The labels bought for the head also say whether the model should be trained again (:attr:`StepReport.retrain`), which
+    :meth:`retrain` does without a further label. A call that is refused changes nothing.
+
+    Attributes
+    ----------
+    head : Tracker
+        The tracker of the head; None before the first rows or :meth:`fit_pool`.
+    base : ModelAdapter
+        The model.
+    """
+
+    def __init__(  # noqa: PLR0913  public API
+        self,
+        model: Any,
+        *,
+        epsilon: float | None = None,
+        tolerance: float | None = None,
+        loss: LinearLoss | VectorLoss | None = None,
+        head: Head | None = None,
+        task: str | None = None,
+        labels: Any = None,
+        trained_until: Any = None,
+        rng: np.random.Generator | int | None = None,
+        **options: Any,
+    ) -> None:
+        owner = "Tracker.for_model"
+        base = adapt(model, task=task, labels=labels)
+        self._head_settings = Head() if head is None else head
+        if not isinstance(self._head_settings, Head):
+            raise ParameterError(f"must be a Head; got {head!r:.80}.", owner=owner, name="head")
+        unknown = sorted(set(options) - set(_OPTIONS))
+        if unknown:
+            raise ParameterError(
+                f"must be one of {', '.join(_OPTIONS)}; got {unknown[0]!r}.", owner=owner, name=unknown[0]
+            )
+        if (epsilon is None) == (tolerance is None):
+            raise ParameterError(
+                f"must be given, or tolerance in its place; got {'neither' if epsilon is None else 'both'}.",
+                owner=owner,
+                name="epsilon",
+            )
+        target = {"epsilon": epsilon} if tolerance is None else {"tolerance": tolerance}
+        validation.positive(owner, **target)  # type: ignore[arg-type]
+        self._loss = _loss_of(base, loss, owner)
+        self._trained_until = trained_until
+        self._epsilon, self._tolerance = epsilon, tolerance
+        share = self._head_settings.share
+        self._given = options | {name: share * value for name, value in target.items() if value is not None}
+        self._given["rng"] = int(np.random.default_rng(rng).integers(2**63)) if not isinstance(rng, int) else rng
+        self._state = ModelState(base=base)
+        self._head = self._begin(None)
+
+    def _begin(self, features: HeadFeatures | None) -> "Tracker":
+        """Return the tracker of a head; before its features are known, one that asks for the rows that show them."""
+        from driftpace.tracker.tracker import Tracker
+
+        if features is None:
+            base, head = self._state.base, self._head_settings
+            columns = 0 if head.columns is False or base.features is None else base.features
+            return Tracker(self._loss, features=max(base.outputs - 1, 1) + columns + head.components, **self._given)
+        made = Tracker(self._loss, features=len(features.names), start=features.start, **self._given)
+        return Tracker.from_snapshot(*near_start(*made.snapshot()))
+
+    @property
+    def head(self) -> "Tracker":
+        """The tracker of the head, in the features that :attr:`head_features` names."""
+        return self._head
+
+    @property
+    def head_features(self) -> tuple[str, ...] | None:
+        """The names of what the head sees; None before the first rows or :meth:`fit_pool`."""
+        return None if self._state.features is None else self._state.features.names
+
+    @property
+    def base(self) -> ModelAdapter:
+        """The model, as an adapter."""
+        return self._state.base
+
+    @property
+    def period(self) -> int:
+        """The open period, from 1."""
+        return self._head.period
+
+    @property
+    def epsilon(self) -> float | None:
+        """The target: how much worse than the same kind of model with unlimited labels is acceptable."""
+        return self._epsilon
+
+    @property
+    def history(self) -> "History":
+        """The reports of the closed periods."""
+        return self._head.history
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """The labels of the classes, in the order of :meth:`predict_proba`; None for numbers."""
+        return self._state.base.labels
+
+    def fit_pool(self, X: Any) -> tuple[str, ...]:
+        """Show rows without labels, from which the features of the head are learned; recommended before the first labels.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            Rows that could be labelled, a few hundred or more. Later pools change nothing.
+
+        Returns
+        -------
+        tuple of str
+            The names of the features.
+        """
+        owner = "Tracker.fit_pool"
+        state = self._state
+        if state.features is None:
+            X = state.base.rows(read_features(X, owner), owner)
+            if count_rows(X) == 0:
+                raise DataError("must have at least one row; got none.", owner=owner, name="X")
+            scores = state.base.checked_scores(X, count_rows(X), owner)
+            features = HeadFeatures.learn(self._head_settings, state.base, X, scores, owner)
+            self._head, self._state = self._opened(features), replace(state, features=features)
+        assert self._state.features is not None
+        return self._state.features.names
+
+    def _opened(self, features: HeadFeatures) -> "Tracker":
+        """Return the tracker of a head whose open period was asked for as far as it was before."""
+        fresh = self._begin(features)
+        if self._head.snapshot()[1].order is not None:
+            fresh.ask()
+        return fresh
+
+    def ask(self, *, pool: int | None = None) -> Request:
+        """Return how many labelled rows this period needs, and why, as :meth:`Tracker.ask` does.
+
+        Parameters
+        ----------
+        pool : int, optional
+            The most rows that this period can provide.
+
+        Returns
+        -------
+        Request
+        """
+        return self._head.ask(pool=pool)
+
+    def tell(
+        self, X: Any = None, y: Any = None, *, sample_weight: Any = None, times: Any = None, final: bool = True
+    ) -> StepReport | None:
+        """Add labelled rows, however many, and close the period.
+
+        Parameters
+        ----------
+        X : array-like or data frame, optional
+            Rows as the model takes them. Without rows, the period is closed on what was delivered before.
+        y : array-like, optional
+            Targets, labels as the model knows them.
+        sample_weight : array-like, optional
+            What each row counts for.
+        times : array-like, optional
+            When each row is from, with ``trained_until``: rows that the model may have been trained on are refused, since its scores of
+            them are too good.
+        final : bool, default True
+            Whether the period is closed.
+
+        Returns
+        -------
+        StepReport or None
+            The report of the closed period, with ``retrain``; None while it stays open.
+        """
+        owner = "Tracker.tell"
+        validation.switch(owner, final=final)
+        if (X is None) != (y is None):
+            raise DataError(
+                "must be given together with the other; got None.", owner=owner, name="X" if X is None else "y"
+            )
+        state, head = self._state, self._head
+        with _unchanged(self):
+            if X is not None:
+                head, state = self._with_rows(X, y, sample_weight, times, owner)
+            report = head.tell(final=final) if final else None
+            if report is not None:
+                state = self._closed(head, state, report.period)
+                report = replace(report, retrain=self._advice(state, report))
+                head._reports[-1] = report
+        self._head, self._state = head, state
+        return report
+
+    def _with_rows(self, X: Any, y: Any, sample_weight: Any, times: Any, owner: str) -> "tuple[Tracker, ModelState]":
+        state = self._state
+        X = state.base.rows(read_features(X, owner), owner)
+        rows = count_rows(X)
+        self._check_times(times, rows, owner)
+        codes = self._codes(y, rows, owner)
+        weights = None if sample_weight is None else read_weights(sample_weight, owner=owner, rows=rows)
+        self._check_same_model(owner)
+        scores = state.base.checked_scores(X, rows, owner)
+        head, features = self._head, state.features
+        if features is None and rows:
+            features = HeadFeatures.learn(self._head_settings, state.base, X, scores, owner)
+            head = self._opened(features)
+        if features is not None:
+            phi = features.of(state.base, X, scores, owner)
+            head.tell(InputRows(X=phi, columns=features.names), codes, sample_weight=weights, final=False)
+        part = ScoredRows(period=head.period, X=X, y=codes, scores=scores, weights=weights)
+        probe = state.probe
+        if probe is None and rows:
+            probe = (X[:PROBES], scores[:PROBES])
+        return head, replace(state, features=features, open_rows=(*state.open_rows, part), probe=probe)
+
+    def _closed(self, head: "Tracker", state: ModelState, period: int) -> ModelState:
+        """Return the state after a period: its rows with the scores of the head that they fitted, and what training would gain."""
+        if not state.open_rows:
+            return state
+        scored = tuple(
+            replace(part, scores=self._head_scores(head, state, part.X, part.scores)) for part in state.open_rows
+        )
+        rows = _limited((*state.rows, *scored), MOST_ROWS)
+        recent = [
+            part
+            if part.scores is not None and part.period > period - self._head_settings.window
+            else replace(part, scores=None)
+            for part in rows
+        ]
+        gain = gain_of_training(state.base, self._loss, _by_period(recent), now=period) if _can_refit(state.base) else None
+        return replace(state, rows=rows, open_rows=(), gain=gain)
+
+    def _head_scores(self, head: "Tracker", state: ModelState, X: Any, base_scores: FloatArray | None) -> FloatArray:
+        """Return the scores of the head, (rows, outputs), those of classes where there are several."""
+        assert state.features is not None
+        scores = base_scores if base_scores is not None else state.base.checked_scores(X, count_rows(X), "Tracker")
+        phi = state.features.of(state.base, X, scores)
+        return np.asarray(np.column_stack([phi, np.ones(len(phi))]) @ _matrix(head.snapshot()[1].coef, state))
+
+    def _advice(self, state: ModelState, report: StepReport) -> Retraining:
+        gain = state.gain
+        target = self._epsilon if self._epsilon is not None else report.epsilon / self._head_settings.share
+        threshold = ALARM * target
+        judged = [part for part in state.rows if part.scores is not None]
+        known = gain is not None
+        return Retraining(
+            due=gain is not None and gain.lower > threshold,
+            gain=gain.mean if gain is not None else None,
+            error=gain.error if gain is not None else None,
+            lower=gain.lower if gain is not None else None,
+            threshold=threshold,
+            rows=gain.rows if gain is not None else sum(len(part) for part in judged),
+            periods=gain.periods if gain is not None else len({part.period for part in judged}),
+            since=report.period - state.trained,
+            way=gain.way if gain is not None and known else None,
+        )
+
+    def retrain(self, model: Any = None) -> Retraining | None:
+        """Train the base again on the rows bought so far, which count less the older they are; no label is bought for it.
+
+        The head then begins anew, and expects the drift that was seen before.
+
+        Parameters
+        ----------
+        model : object, optional
+            A model that was trained elsewhere, on rows that will not be delivered again, in place of one that is trained here.
+
+        Returns
+        -------
+        Retraining or None
+            The advice that was followed; None where there was none.
+
+        Raises
+        ------
+        ProtocolError
+            If rows of the open period were delivered, or there are none to train on.
+        """
+        state, head = self._state, self._head
+        if state.open_rows:
+            raise ProtocolError("retrain() must be called between periods; call tell() first.")
+        report = head.history[-1] if len(head.history) else None
+        if model is not None:
+            base = adapt(model)
+            if base.task != state.base.task or base.labels != state.base.labels:
+                raise ParameterError(
+                    f"must be of the same task and classes as the model before; got {base.task} of {base.labels}.",
+                    owner="Tracker.retrain",
+                    name="model",
+                )
+        else:
+            base = self._trained()
+        rows = tuple(replace(part, scores=None) for part in state.rows)
+        fresh = ModelState(base=base, rows=rows, trained=head.period - 1)
+        features = None
+        parts = [part.X for part in state.rows]
+        if parts:
+            from driftpace.models.rows import join
+
+            X = join(parts)
+            scores = base.checked_scores(X, count_rows(X), "Tracker.retrain")
+            features = HeadFeatures.learn(self._head_settings, base, X, scores, "Tracker.retrain")
+        began = self._begin(features)
+        method, now = restarted(*began.snapshot(), before=head.snapshot()[1])
+        from driftpace.tracker.tracker import Tracker
+
+        self._head = Tracker.from_snapshot(method, now, head._reports)
+        self._state = replace(fresh, features=features)
+        return None if report is None else report.retrain
+
+    def _trained(self) -> ModelAdapter:
+        """Return the base trained again in the way that was found best."""
+        state, gain = self._state, self._state.gain
+        if gain is None or state.features is None:
+            raise ProtocolError("retrain() needs labelled rows, of both classes where there are classes; call tell() first.")
+        now = self._head.period - 1
+        trained = train(state.base, state.rows, gain.way, now=now).stage(gain.stage)
+        if gain.way == "fresh":
+            return trained
+        coef = _matrix(self._head.snapshot()[1].coef, state)
+        return CorrectedAdapter(state.base, state.features, coef, trained)
+
+    def step(self, draw: Callable[[int], tuple[Any, ...]], *, pool: int | None = None) -> StepReport:
+        """Run a whole period: ask, draw rows until there are enough or no more, and close it.
+
+        Parameters
+        ----------
+        draw : callable
+            ``draw(k)`` returns k fresh rows ``(X, y)``, or fewer when there are no more.
+        pool : int, optional
+            The most rows that this period can provide.
+
+        Returns
+        -------
+        StepReport
+        """
+        while wanted := self.ask(pool=pool).samples:
+            X, y = draw(wanted)
+            self.tell(X, y, final=False)
+            if count_rows(X) < wanted:
+                break
+        report = self.tell()
+        assert report is not None
+        return report
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores of rows by the head: log-odds, scores of classes, logarithms of means, or numbers."""
+        owner = "Tracker.predict"
+        state = self._state
+        X = state.base.rows(read_features(X, owner), owner)
+        scores = state.base.checked_scores(X, count_rows(X), owner)
+        if state.features is not None and self._head.snapshot()[1].rows_seen:
+            scores = self._head_scores(self._head, state, X, scores)
+        return scores[:, 0] if state.base.outputs == 1 else scores
+
+    def predict(self, X: Any) -> Any:
+        """Return predictions: numbers, means of counts, or labels of classes.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            Rows as the model takes them. Before the first fit they are predicted by the model alone.
+        """
+        scores, labels = self.decision_function(X), self._state.base.labels
+        if labels is not None:
+            chosen = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.0).astype(np.int64)
+            return np.asarray(labels)[chosen]
+        return np.exp(scores) if self._state.base.task == "counts" else scores
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of the classes, (rows, classes)."""
+        if self._state.base.labels is None:
+            raise ProtocolError("predict_proba() needs a model of classes.")
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            second = 1.0 / (1.0 + np.exp(-np.clip(scores, -700.0, 700.0)))
+            return np.column_stack([1.0 - second, second])
+        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+    def _codes(self, y: Any, rows: int, owner: str) -> FloatArray:
+        """Return targets as the loss takes them: numbers of classes where there are classes."""
+        labels = self._state.base.labels
+        if labels is None:
+            return read_targets(y, owner=owner, rows=rows)
+        values = np.asarray(y, dtype=object).reshape(-1)
+        if len(values) != rows:
+            raise DataError(f"must have one entry for each of the {rows} rows of X; got {len(values)}.", owner=owner, name="y")
+        places = {str(_plain(label)): float(place) for place, label in enumerate(labels)}
+        codes = np.array([places.get(str(_plain(value)), -1.0) for value in values], dtype=np.float64)
+        if (codes < 0.0).any():
+            row = int(np.argmax(codes < 0.0))
+            raise DataError(
+                f"must be classes of the model ({', '.join(str(label) for label in labels[:10])}); got {values[row]!r} in row "
+                f"{row}.",
+                owner=owner,
+                name="y",
+            )
+        return codes
+
+    def _check_times(self, times: Any, rows: int, owner: str) -> None:
+        if times is None:
+            if self._trained_until is not None and rows:
+                raise DataError(
+                    "must be given for each row, since trained_until is; got None.", owner=owner, name="times"
+                )
+            return
+        if self._trained_until is None:
+            raise DataError("must be None without trained_until; got some.", owner=owner, name="times")
+        values = list(times)
+        if len(values) != rows:
+            raise DataError(f"must have one entry for each of the {rows} rows of X; got {len(values)}.", owner=owner, name="times")
+        try:
+            early = [row for row, time in enumerate(values) if not time > self._trained_until]
+        except TypeError as error:
+            raise DataError(f"must compare with trained_until, {self._trained_until!r}; {error}.", owner=owner, name="times") from None
+        if early:
+            raise DataError(
+                f"must be after {self._trained_until!r}, until when the model was trained; row {early[0]} is from "
+                f"{values[early[0]]!r}, and its score may be too good.",
+                owner=owner,
+                name="times",
+            )
+
+    def _check_same_model(self, owner: str) -> None:
+        """Refuse a model that scores the first rows differently from before."""
+        probe = self._state.probe
+        if probe is None:
+            return
+        X, before = probe
+        now = self._state.base.checked_scores(X, count_rows(X), owner)
+        if not np.allclose(now, before, rtol=1e-6, atol=1e-9):
+            raise ParameterError(
+                f"must score the same rows alike in every call; row 0 scored {before[0, 0]:g} and now {now[0, 0]:g}. "
+                "Pass a new model to retrain(model=...).",
+                owner=owner,
+                name="model",
+            )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file, the model included, without pickle; :meth:`Tracker.load` reads it.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        """
+        from driftpace.tracker.model_file import save_model_tracker
+
+        save_model_tracker(self, path)
+
+    def __repr__(self) -> str:
+        return f"ModelTracker({type(self._state.base).__name__}, epsilon={self._epsilon!r}, period={self.period})"
+
+
+_OPTIONS = ("confidence", "certificate_level", "orders", "season", "audit", "cap", "pool", "budget")
+"""What a tracker of a model takes besides, as Tracker does."""
+
+
+def _loss_of(base: ModelAdapter, loss: Any, owner: str) -> LinearLoss | VectorLoss:
+    """Return the loss of a model's task, or the one that was given for it."""
+    made: LinearLoss | VectorLoss
+    if base.task == "multiclass":
+        made = SoftmaxLoss(l2=1e-4, classes=base.outputs)
+    else:
+        made = {"regression": SquaredLoss(), "classification": LogisticLoss(l2=1e-4), "counts": PoissonLoss(l2=1e-4)}[
+            base.task
+        ]
+    if loss is None:
+        return made
+    same = isinstance(loss, LinearLoss) and not isinstance(made, VectorLoss) and loss.task == made.task  # type: ignore[attr-defined]
+    if not same and type(loss) is not type(made):
+        raise ParameterError(
+            f"must be a loss for {base.task}, such as {type(made).__name__}; got {loss!r:.80}.", owner=owner, name="loss"
+        )
+    given: LinearLoss | VectorLoss = loss
+    return given
+
+
+def _matrix(coef: FloatArray, state: ModelState) -> FloatArray:
+    """Return the coefficients of a head, (features + 1, outputs), those of classes where there are several."""
+    outputs = state.base.outputs
+    if outputs == 1:
+        return coef[:, None]
+    return np.asarray(coef.reshape(-1, outputs - 1) @ helmert(outputs).T)
+
+
+def _limited(rows: Sequence[ScoredRows], most: int) -> tuple[ScoredRows, ...]:
+    """Return the newest parts that have at most so many rows, the last part in any case."""
+    kept: list[ScoredRows] = []
+    total = 0
+    for part in reversed(rows):
+        total += len(part)
+        if kept and total > most:
+            break
+        kept.append(part)
+    return tuple(reversed(kept))
+
+
+def _by_period(parts: Sequence[ScoredRows]) -> list[ScoredRows]:
+    """Return one part for each period."""
+    from driftpace.models.rows import join
+
+    grouped: dict[tuple[int, bool], list[ScoredRows]] = {}
+    for part in parts:
+        if len(part):
+            grouped.setdefault((part.period, part.scores is None), []).append(part)
+    merged = []
+    for (period, unscored), group in grouped.items():
+        weighted = any(part.weights is not None for part in group)
+        merged.append(
+            ScoredRows(
+                period=period,
+                X=join([part.X for part in group]),
+                y=np.concatenate([part.y for part in group]),
+                scores=None if unscored else np.concatenate([part.scores for part in group if part.scores is not None]),
+                weights=np.concatenate([np.ones(len(part)) if part.weights is None else part.weights for part in group])
+                if weighted
+                else None,
+            )
+        )
+    return merged
+
+
+def _can_refit(base: ModelAdapter) -> bool:
+    return type(base).refit is not ModelAdapter.refit
+
+
+def _plain(label: Any) -> Any:
+    value = label.item() if isinstance(label, np.generic) else label
+    return int(value) if isinstance(value, float | bool) and float(value).is_integer() else value
+
+
+@contextmanager
+def _unchanged(tracker: ModelTracker) -> Iterator[None]:
+    """Undo what a refused call did to the head."""
+    head = tracker._head
+    method, state = head.snapshot()
+    reports, kept = list(head._reports), (head._encoding, head._late, head._pool, head._layout, head._labels)
+    try:
+        yield
+    except DriftpaceError:
+        head._method, head._state, head._reports = method, state, reports
+        head._encoding, head._late, head._pool, head._layout, head._labels = kept
+        raise
