@@ -156,7 +156,7 @@ def test_a_larger_budget_is_given_when_a_tracker_is_loaded(tmp_path: Path) -> No
     more = Budget(total=500, horizon=8, cost=LinearCost(fixed="20.50", currency="EUR"))
     loaded = Tracker.load(tmp_path / "state", budget=more)
     assert loaded.money_left == Money.of(440, "EUR")
-    assert loaded.ask().plan.horizon == 7  # type: ignore[union-attr]
+    assert loaded.ask().plan.horizon == 7
     assert Tracker.load(tmp_path / "state", budget=None).ask().cost is None
     with pytest.raises(StateFileError, match=r"Tracker.load\(budget=...\) must be a Budget; got 3."):
         Tracker.load(tmp_path / "state", budget=3)

@@ -86,8 +86,8 @@ class AdaptiveConfig:
     ``certificate_level`` is the confidence of certificates. ``orders`` is the most orders of a period, None for as many batches
     as are useful. ``season`` is the number of periods after which the drift may repeat itself. ``audit`` is the share of each
     order that is held out for the audit, None for none. ``delay`` is how many periods late labels may be, None where they are in
-    time. ``metric`` is a target in a metric, in place of the other two. With ``near_start`` the first model is expected near the one
-    that the tracker starts from, how near is left to the rows.
+    time. ``metric`` is a target in a metric, in place of the other two. With
+    ``near_start`` the first model is expected near the one that the tracker starts from, how near is left to the rows.
     """
 
     epsilon: float | None = None
@@ -266,7 +266,10 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     Where curvature depends on the model, few rows can be separated and then show neither curvature nor noise: the start counts
     as two rows for each coefficient, in both.
     """
-    white = first_metric(rows, state.model, state.model)
+    plain = (
+        np.zeros_like(state.model) if config.near_start else state.model
+    )  # a start that is too sure has no curvature
+    white = first_metric(rows, plain, state.model)
     slopes = rows.slopes(state.model)
     floor = noise_floor(config)
     early = max(_mean_square(rows, white, slopes) / state.size, floor)
@@ -291,7 +294,7 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
         noise = fit.noise
         if settled:
             break
-        white = first_metric(rows, state.model, fit.model)
+        white = first_metric(rows, plain, fit.model)
     if isinstance(rows.loss, LinearLoss) and fit.noise_upper > rows.loss.most_noise:
         fit = _with_noise_at_most(fit, rows.loss.most_noise)
         noise = fit.noise
@@ -313,7 +316,7 @@ def _first_views(
     config: AdaptiveConfig, start: FloatArray, parts: tuple[slice, ...], vague: float
 ) -> tuple[Prediction, ...]:
     """Return what is known of each block before the first rows: next to nothing, or that it is near the start, how near unknown."""
-    variances = vague * (_NEARER if config.near_start else np.ones(1))
+    variances = np.asarray(vague * (_NEARER if config.near_start else np.ones(1)))
     count = len(variances)
     return tuple(
         Prediction(shares=np.full(count, 1.0 / count), mean=np.tile(start[part], (count, 1)), variance=variances)

@@ -77,11 +77,11 @@ class ModelAdapter(ABC):
 
     def refit(
         self,
-        X: Any,
-        y: FloatArray,
+        X: Any,  # noqa: ARG002
+        y: FloatArray,  # noqa: ARG002
         *,
-        sample_weight: FloatArray | None = None,
-        offset: FloatArray | None = None,
+        sample_weight: FloatArray | None = None,  # noqa: ARG002
+        offset: FloatArray | None = None,  # noqa: ARG002
     ) -> "ModelAdapter":
         """Return a model with the same settings, trained from nothing.
 
@@ -140,9 +140,7 @@ class ModelAdapter(ABC):
             return X if names == self.columns else with_columns(X, self.columns)
         count = count_columns(X, owner)
         if self.features is not None and count != self.features:
-            raise DataError(
-                f"must have the {self.features} columns of the model; got {count}.", owner=owner, name="X"
-            )
+            raise DataError(f"must have the {self.features} columns of the model; got {count}.", owner=owner, name="X")
         return X
 
     def checked_scores(self, X: Any, rows: int, owner: str) -> FloatArray:

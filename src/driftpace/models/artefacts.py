@@ -19,7 +19,11 @@ def artefact_of(adapter: ModelAdapter) -> dict[str, str]:
     """Return a model with its format and hash, or refuse one that cannot be saved."""
     data = adapter.dump()
     assert adapter.format is not None
-    return {"format": adapter.format, "sha256": hashlib.sha256(data).hexdigest(), "data": base64.b64encode(data).decode()}
+    return {
+        "format": adapter.format,
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "data": base64.b64encode(data).decode(),
+    }
 
 
 def adapter_of_artefact(artefact: Any) -> ModelAdapter:

@@ -43,12 +43,14 @@ class CorrectedAdapter(ModelAdapter):
         return np.asarray(total[:, 0] if self.outputs == 1 else total)
 
     def leaves(self, X: Any) -> IntArray | None:
-        """Return the leaves of the correction."""
-        return self.correction.leaves(X)
+        """Return the leaves of the earlier base and of the correction."""
+        parts = [leaves for leaves in (self.base.leaves(X), self.correction.leaves(X)) if leaves is not None]
+        return np.concatenate(parts, axis=1) if parts else None
 
     def hidden(self, X: Any) -> FloatArray | None:
-        """Return the last hidden layer of the correction."""
-        return self.correction.hidden(X)
+        """Return the last hidden layers of the earlier base and of the correction."""
+        parts = [hidden for hidden in (self.base.hidden(X), self.correction.hidden(X)) if hidden is not None]
+        return np.concatenate(parts, axis=1) if parts else None
 
     def refit(
         self, X: Any, y: FloatArray, *, sample_weight: FloatArray | None = None, offset: FloatArray | None = None

@@ -8,7 +8,7 @@ import numpy as np
 from driftpace import validation
 from driftpace.losses.softmax import helmert
 from driftpace.models.adapter import ModelAdapter
-from driftpace.models.rows import column_names, count_rows, is_matrix
+from driftpace.models.rows import count_rows, is_matrix
 from driftpace.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class HeadFeatures:
     """The features of a head, learned once from rows without labels, and then fixed.
 
     ``encoding`` says how columns become numbers, as JSON values (None where the head sees none); columns are counted from
-    ``center`` in units of ``scale``, and those ``kept`` vary. Components are ``basis`` times what trees or layers say, less ``mean``;
-    ``leaf_starts`` are the places of the leaves of each tree.
+    ``center`` in units of ``scale``, and those ``kept`` vary. Components are ``basis`` times what trees or layers say, less
+    ``mean``; ``leaf_starts`` are the places of the leaves of each tree.
     """
 
     outputs: int
@@ -135,9 +135,9 @@ def _encoding(values: dict[str, Any]) -> "Encoding":
 
 
 def _learn(X: Any, owner: str) -> "Encoding":
-    from driftpace.tables.encoding import NumberColumn
-    from driftpace.tables.encoding import Encoding as MadeEncoding
     from driftpace.tables.columns import from_frame
+    from driftpace.tables.encoding import Encoding as MadeEncoding
+    from driftpace.tables.encoding import NumberColumn
     from driftpace.tables.learn import learn_encoding
 
     if not is_matrix(X):
@@ -167,7 +167,7 @@ def _dense(X: Any) -> FloatArray:
 
 
 def _components(base: ModelAdapter, X: Any, count: int) -> tuple[IntArray | None, FloatArray, FloatArray]:
-    """Return the leading components of what trees or layers say of rows: where trees begin, means, and directions in unit variance."""
+    """Return where trees begin, the means of what trees or layers say of rows, and its leading directions, in unit variance."""
     none = np.zeros(0), np.zeros((0, 0))
     if count == 0:
         return (None, *none)
@@ -184,7 +184,8 @@ def _components(base: ModelAdapter, X: Any, count: int) -> tuple[IntArray | None
         return (None, *none)
     directions, lengths = _leading(said, mean, count)
     strong = lengths > 1e-6 * max(float(lengths[0]), 1e-300)
-    return starts, mean, directions[:, strong] / (lengths[strong] / np.sqrt(said.shape[0]))
+    scaled = directions[:, strong] / (lengths[strong] / np.sqrt(said.shape[0]))
+    return starts, mean, np.ascontiguousarray(scaled)  # rows in memory, as a saved state has them
 
 
 def _leading(said: Any, mean: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
@@ -214,7 +215,9 @@ def _hot(leaves: IntArray, starts: IntArray) -> Any:
     known = leaves < np.diff(starts)
     places = np.where(known, leaves + starts[:-1], 0)
     data = known.astype(np.float64).ravel()
-    return sparse.csr_matrix((data, places.ravel(), np.arange(0, rows * trees + 1, trees)), shape=(rows, int(starts[-1])))
+    return sparse.csr_matrix(
+        (data, places.ravel(), np.arange(0, rows * trees + 1, trees)), shape=(rows, int(starts[-1]))
+    )
 
 
 def _said(base: ModelAdapter, X: Any, starts: IntArray | None) -> Any:

@@ -24,7 +24,9 @@ class FunctionAdapter(ModelAdapter):
         The labels of its classes, in the order of its scores.
     """
 
-    def __init__(self, function: Callable[[Any], Any], *, task: str | None, labels: Sequence[Any] | None = None) -> None:
+    def __init__(
+        self, function: Callable[[Any], Any], *, task: str | None, labels: Sequence[Any] | None = None
+    ) -> None:
         super().__init__(function)
         if task is None:
             raise ParameterError(

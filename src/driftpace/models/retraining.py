@@ -25,6 +25,9 @@ FOLDS = 5
 LEAST_ROWS = 40
 """Fewer rows than this are no evidence of anything."""
 
+LEAST_PERIODS = 2
+"""A model is judged in periods that it was not trained on."""
+
 HALF_LIFE = 8.0
 """Periods after which a row counts half when a model is trained."""
 
@@ -116,7 +119,7 @@ def train(
 def gain_of_training(
     base: ModelAdapter, loss: LinearLoss | VectorLoss, parts: Sequence[ScoredRows], *, now: int
 ) -> Gain | None:
-    """Return what training the base again would gain; None where the rows are too few or of one class.
+    """Return what training the base again would gain; None where periods or rows are too few, or of one class.
 
     Parameters
     ----------
@@ -131,7 +134,11 @@ def gain_of_training(
     """
     judged = [part for part in parts if part.scores is not None and len(part)]
     total = sum(len(part) for part in judged)
-    if total < LEAST_ROWS or len(np.unique(np.concatenate([part.y for part in judged]))) < 2:
+    if (
+        len(judged) < LEAST_PERIODS
+        or total < LEAST_ROWS
+        or len(np.unique(np.concatenate([part.y for part in judged]))) < 2
+    ):
         return None
     ways: tuple[Way, ...] = ("correction", "fresh") if base.takes_offset else ("fresh",)
     falls = {way: np.concatenate(_falls(base, loss, parts, way, now), axis=1) for way in ways}
@@ -151,10 +158,8 @@ def gain_of_training(
 
 
 def _folds(judged: Sequence[ScoredRows]) -> list[IntArray]:
-    """Return the fold of each row of each part: whole periods, or every fifth row where there are few periods."""
-    if len(judged) >= FOLDS:
-        return [np.full(len(part), place % FOLDS, dtype=np.int64) for place, part in enumerate(judged)]
-    return [np.arange(len(part)) % FOLDS for part in judged]
+    """Return the fold of each row of each part: whole periods, since rows of a period may be alike."""
+    return [np.full(len(part), place % FOLDS, dtype=np.int64) for place, part in enumerate(judged)]
 
 
 def _falls(

@@ -75,3 +75,49 @@ def join(parts: Sequence[Any]) -> Any:
     import narwhals as nw
 
     return nw.concat([nw.from_native(part, eager_only=True) for part in parts]).to_native()
+
+
+def rows_to_values(X: Any) -> dict[str, Any]:
+    """Return rows as JSON values that :func:`rows_from_values` reads: arrays to the bit, frames as Arrow."""
+    from driftpace.storage.codec import encode
+
+    if isinstance(X, np.ndarray):
+        return {"array": encode(np.asarray(X, dtype=np.float64))}
+    if is_matrix(X):
+        parts = {name: np.asarray(getattr(X, name)) for name in ("data", "indices", "indptr")}
+        held = {name: encode(part.astype(np.float64 if name == "data" else np.int64)) for name, part in parts.items()}
+        return {"sparse": held, "shape": list(X.shape)}
+    import base64
+    import io
+
+    import narwhals as nw
+    import pyarrow as pa
+
+    frame = nw.from_native(X, eager_only=True)
+    table = pa.Table.from_pandas(X) if frame.implementation.is_pandas() else frame.to_arrow()
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return {"arrow": base64.b64encode(sink.getvalue()).decode(), "kind": frame.implementation.name.lower()}
+
+
+def rows_from_values(values: Any) -> Any:
+    """Return the rows of :func:`rows_to_values`."""
+    from driftpace.storage.codec import decode
+
+    if "array" in values:
+        return decode(values["array"])
+    if "sparse" in values:
+        from scipy import sparse
+
+        held = {name: decode(part) for name, part in values["sparse"].items()}
+        return sparse.csr_matrix((held["data"], held["indices"], held["indptr"]), shape=tuple(values["shape"]))
+    import base64
+
+    import narwhals as nw
+    import pyarrow as pa
+
+    table = pa.ipc.open_stream(base64.b64decode(values["arrow"])).read_all()
+    if values["kind"] == "pandas":
+        return table.to_pandas()
+    return nw.from_native(table).to_polars() if values["kind"] == "polars" else table

@@ -129,6 +129,7 @@ TYPES: dict[str, str] = {
     "adaptive.metric-target": "driftpace.adaptive:MetricTarget",
     "adaptive.noise-memory": "driftpace.adaptive.noise:NoiseMemory",
     # the wide method
+    "model.gain": "driftpace.models:Gain",
     "model.head": "driftpace.models:Head",
     "model.head-features": "driftpace.models:HeadFeatures",
     "wide.spectrum": "driftpace.wide:Spectrum",

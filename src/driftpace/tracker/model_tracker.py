@@ -19,23 +19,31 @@ from driftpace.models import (
     ModelAdapter,
     ScoredRows,
     adapt,
+    adapter_of_artefact,
+    artefact_of,
     gain_of_training,
     train,
 )
 from driftpace.models.retraining import ALARM, Gain
-from driftpace.models.rows import count_rows, read_features
+from driftpace.models.rows import count_rows, join, read_features, rows_from_values, rows_to_values
 from driftpace.records import Request, Retraining, StepReport
+from driftpace.storage import write_state
+from driftpace.storage.codec import decode, encode
 from driftpace.tracker.builder import near_start, restarted
 from driftpace.tracker.inputs import InputRows, read_targets, read_weights
-from driftpace.tracker.state import ModelSpec
 from driftpace.typing import FloatArray
 
 if TYPE_CHECKING:
     from driftpace.tracker.history import History
-    from driftpace.tracker.tracker import Tracker
+
+Tracker = Any
+"""The class :class:`driftpace.Tracker`, which is handed to trackers of models: imported here it would be a circle."""
 
 MOST_ROWS = 50_000
 """The most labelled rows that are kept for training the base again; the oldest are left out."""
+
+GAIN_ROWS = 3_000
+"""The most rows that the gain of training is estimated from, so that a period ends in seconds."""
 
 PROBES = 8
 """Rows whose scores show that a model is still the same."""
@@ -45,9 +53,9 @@ PROBES = 8
 class ModelState:
     """What a tracker of a model knows besides its head.
 
-    ``rows`` are the labelled rows that are kept, oldest first, and ``open_rows`` those of the open period. ``trained`` is the period
-    in which the base was trained by the tracker; 0 where it was not. ``gain`` is what training it again would have gained in the
-    last period.
+    ``rows`` are the labelled rows that are kept, oldest first, and ``open_rows`` those of the open period. ``trained`` is the
+    period in which the base was trained by the tracker; 0 where it was not. ``gain`` is what training it again would have gained
+    in the last period, and ``probe`` the first rows with their scores.
     """
 
     base: ModelAdapter
@@ -63,9 +71,9 @@ class ModelTracker:
     """Track a model of any kind: how many labels it needs each period, and when to train it again.
 
     Made by :meth:`Tracker.for_model`. A linear *head* on top of the model, which sees its scores, the columns and the leading
-    components of its leaves or of its last hidden layer, is fitted by the default method of :class:`Tracker` and begins as the model
-    itself. The labels bought for the head also say whether the model should be trained again (:attr:`StepReport.retrain`), which
-    :meth:`retrain` does without a further label. A call that is refused changes nothing.
+    components of its leaves or of its last hidden layer, is fitted by the default method of :class:`Tracker` and begins as
+    the model itself. The labels bought for the head also say whether the model should be trained again
+    (:attr:`StepReport.retrain`), which :meth:`retrain` does without a further label. A call that is refused changes nothing.
 
     Attributes
     ----------
@@ -77,6 +85,7 @@ class ModelTracker:
 
     def __init__(  # noqa: PLR0913  public API
         self,
+        tracker: Any,
         model: Any,
         *,
         epsilon: float | None = None,
@@ -90,6 +99,7 @@ class ModelTracker:
         **options: Any,
     ) -> None:
         owner = "Tracker.for_model"
+        self._tracker = tracker
         base = adapt(model, task=task, labels=labels)
         self._head_settings = Head() if head is None else head
         if not isinstance(self._head_settings, Head):
@@ -106,7 +116,7 @@ class ModelTracker:
                 name="epsilon",
             )
         target = {"epsilon": epsilon} if tolerance is None else {"tolerance": tolerance}
-        validation.positive(owner, **target)  # type: ignore[arg-type]
+        validation.positive(owner, **target)
         self._loss = _loss_of(base, loss, owner)
         self._trained_until = trained_until
         self._epsilon, self._tolerance = epsilon, tolerance
@@ -116,19 +126,19 @@ class ModelTracker:
         self._state = ModelState(base=base)
         self._head = self._begin(None)
 
-    def _begin(self, features: HeadFeatures | None) -> "Tracker":
+    def _begin(self, features: HeadFeatures | None) -> Tracker:
         """Return the tracker of a head; before its features are known, one that asks for the rows that show them."""
-        from driftpace.tracker.tracker import Tracker
-
         if features is None:
             base, head = self._state.base, self._head_settings
             columns = 0 if head.columns is False or base.features is None else base.features
-            return Tracker(self._loss, features=max(base.outputs - 1, 1) + columns + head.components, **self._given)
-        made = Tracker(self._loss, features=len(features.names), start=features.start, **self._given)
-        return Tracker.from_snapshot(*near_start(*made.snapshot()))
+            return self._tracker(
+                self._loss, features=max(base.outputs - 1, 1) + columns + head.components, **self._given
+            )
+        made = self._tracker(self._loss, features=len(features.names), start=features.start, **self._given)
+        return self._tracker.from_snapshot(*near_start(*made.snapshot()))
 
     @property
-    def head(self) -> "Tracker":
+    def head(self) -> Tracker:
         """The tracker of the head, in the features that :attr:`head_features` names."""
         return self._head
 
@@ -145,7 +155,7 @@ class ModelTracker:
     @property
     def period(self) -> int:
         """The open period, from 1."""
-        return self._head.period
+        return int(self._head.period)
 
     @property
     def epsilon(self) -> float | None:
@@ -155,7 +165,8 @@ class ModelTracker:
     @property
     def history(self) -> "History":
         """The reports of the closed periods."""
-        return self._head.history
+        history: History = self._head.history
+        return history
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
@@ -187,7 +198,7 @@ class ModelTracker:
         assert self._state.features is not None
         return self._state.features.names
 
-    def _opened(self, features: HeadFeatures) -> "Tracker":
+    def _opened(self, features: HeadFeatures) -> Tracker:
         """Return the tracker of a head whose open period was asked for as far as it was before."""
         fresh = self._begin(features)
         if self._head.snapshot()[1].order is not None:
@@ -206,7 +217,8 @@ class ModelTracker:
         -------
         Request
         """
-        return self._head.ask(pool=pool)
+        request: Request = self._head.ask(pool=pool)
+        return request
 
     def tell(
         self, X: Any = None, y: Any = None, *, sample_weight: Any = None, times: Any = None, final: bool = True
@@ -222,8 +234,8 @@ class ModelTracker:
         sample_weight : array-like, optional
             What each row counts for.
         times : array-like, optional
-            When each row is from, with ``trained_until``: rows that the model may have been trained on are refused, since its scores of
-            them are too good.
+            When each row is from, with ``trained_until``: rows that the model may have been trained on are refused, since its
+            scores of them are too good.
         final : bool, default True
             Whether the period is closed.
 
@@ -250,7 +262,7 @@ class ModelTracker:
         self._head, self._state = head, state
         return report
 
-    def _with_rows(self, X: Any, y: Any, sample_weight: Any, times: Any, owner: str) -> "tuple[Tracker, ModelState]":
+    def _with_rows(self, X: Any, y: Any, sample_weight: Any, times: Any, owner: str) -> tuple[Tracker, ModelState]:
         state = self._state
         X = state.base.rows(read_features(X, owner), owner)
         rows = count_rows(X)
@@ -272,7 +284,7 @@ class ModelTracker:
             probe = (X[:PROBES], scores[:PROBES])
         return head, replace(state, features=features, open_rows=(*state.open_rows, part), probe=probe)
 
-    def _closed(self, head: "Tracker", state: ModelState, period: int) -> ModelState:
+    def _closed(self, head: Tracker, state: ModelState, period: int) -> ModelState:
         """Return the state after a period: its rows with the scores of the head that they fitted, and what training would gain."""
         if not state.open_rows:
             return state
@@ -286,10 +298,13 @@ class ModelTracker:
             else replace(part, scores=None)
             for part in rows
         ]
-        gain = gain_of_training(state.base, self._loss, _by_period(recent), now=period) if _can_refit(state.base) else None
+        recent = list(_limited(recent, GAIN_ROWS))
+        gain = (
+            gain_of_training(state.base, self._loss, _by_period(recent), now=period) if _can_refit(state.base) else None
+        )
         return replace(state, rows=rows, open_rows=(), gain=gain)
 
-    def _head_scores(self, head: "Tracker", state: ModelState, X: Any, base_scores: FloatArray | None) -> FloatArray:
+    def _head_scores(self, head: Tracker, state: ModelState, X: Any, base_scores: FloatArray | None) -> FloatArray:
         """Return the scores of the head, (rows, outputs), those of classes where there are several."""
         assert state.features is not None
         scores = base_scores if base_scores is not None else state.base.checked_scores(X, count_rows(X), "Tracker")
@@ -353,16 +368,12 @@ class ModelTracker:
         features = None
         parts = [part.X for part in state.rows]
         if parts:
-            from driftpace.models.rows import join
-
             X = join(parts)
             scores = base.checked_scores(X, count_rows(X), "Tracker.retrain")
             features = HeadFeatures.learn(self._head_settings, base, X, scores, "Tracker.retrain")
         began = self._begin(features)
         method, now = restarted(*began.snapshot(), before=head.snapshot()[1])
-        from driftpace.tracker.tracker import Tracker
-
-        self._head = Tracker.from_snapshot(method, now, head._reports)
+        self._head = self._tracker.from_snapshot(method, now, head._reports)
         self._state = replace(fresh, features=features)
         return None if report is None else report.retrain
 
@@ -370,7 +381,9 @@ class ModelTracker:
         """Return the base trained again in the way that was found best."""
         state, gain = self._state, self._state.gain
         if gain is None or state.features is None:
-            raise ProtocolError("retrain() needs labelled rows, of both classes where there are classes; call tell() first.")
+            raise ProtocolError(
+                "retrain() needs labelled rows, of both classes where there are classes; call tell() first."
+            )
         now = self._head.period - 1
         trained = train(state.base, state.rows, gain.way, now=now).stage(gain.stage)
         if gain.way == "fresh":
@@ -443,7 +456,9 @@ class ModelTracker:
             return read_targets(y, owner=owner, rows=rows)
         values = np.asarray(y, dtype=object).reshape(-1)
         if len(values) != rows:
-            raise DataError(f"must have one entry for each of the {rows} rows of X; got {len(values)}.", owner=owner, name="y")
+            raise DataError(
+                f"must have one entry for each of the {rows} rows of X; got {len(values)}.", owner=owner, name="y"
+            )
         places = {str(_plain(label)): float(place) for place, label in enumerate(labels)}
         codes = np.array([places.get(str(_plain(value)), -1.0) for value in values], dtype=np.float64)
         if (codes < 0.0).any():
@@ -467,11 +482,15 @@ class ModelTracker:
             raise DataError("must be None without trained_until; got some.", owner=owner, name="times")
         values = list(times)
         if len(values) != rows:
-            raise DataError(f"must have one entry for each of the {rows} rows of X; got {len(values)}.", owner=owner, name="times")
+            raise DataError(
+                f"must have one entry for each of the {rows} rows of X; got {len(values)}.", owner=owner, name="times"
+            )
         try:
             early = [row for row, time in enumerate(values) if not time > self._trained_until]
         except TypeError as error:
-            raise DataError(f"must compare with trained_until, {self._trained_until!r}; {error}.", owner=owner, name="times") from None
+            raise DataError(
+                f"must compare with trained_until, {self._trained_until!r}; {error}.", owner=owner, name="times"
+            ) from None
         if early:
             raise DataError(
                 f"must be after {self._trained_until!r}, until when the model was trained; row {early[0]} is from "
@@ -503,9 +522,75 @@ class ModelTracker:
         path : str or path-like
             The file.
         """
-        from driftpace.tracker.model_file import save_model_tracker
+        state = self._state
+        settings = {name: getattr(self, f"_{name}") for name in ("epsilon", "tolerance", "trained_until")}
+        model = {
+            "base": None if state.base.format is None else artefact_of(state.base),
+            "task": state.base.task,
+            "labels": encode(state.base.labels),
+            "loss": encode(self._loss),
+            "head": encode(self._head_settings),
+            "settings": encode(settings | {"given": {name: self._given[name] for name in sorted(self._given)}}),
+            "features": encode(state.features),
+            "rows": [_part_to_values(part) for part in state.rows],
+            "open_rows": [_part_to_values(part) for part in state.open_rows],
+            "trained": state.trained,
+            "gain": encode(state.gain),
+            "probe": None
+            if state.probe is None
+            else {"X": rows_to_values(state.probe[0]), "scores": encode(state.probe[1])},
+        }
+        write_state(path, {**self._head.to_body(), "model": model})
 
-        save_model_tracker(self, path)
+    @classmethod
+    def from_body(cls, tracker: Any, body: Any, model: Any, own: dict[str, Any]) -> Self:
+        """Return the tracker that :meth:`save` wrote, with the head that was read from it.
+
+        Parameters
+        ----------
+        tracker : type
+            :class:`Tracker`.
+        body : dict
+            What was read from the file.
+        model : object, optional
+            The model, where it could not be saved.
+        own : dict
+            Parts of the user's own that the head needs.
+        """
+        held = body["model"]
+        made = cls.__new__(cls)
+        settings = decode(held["settings"])
+        made._tracker, made._loss, made._head_settings = tracker, decode(held["loss"]), decode(held["head"])
+        for name in ("epsilon", "tolerance", "trained_until"):
+            setattr(made, f"_{name}", settings[name])
+        made._given = settings["given"]
+        if held["base"] is not None:
+            if model is not None:
+                raise ParameterError(
+                    "must be left out, since the file has the model; got one.", owner="Tracker.load", name="model"
+                )
+            base = adapter_of_artefact(held["base"])
+        elif model is None:
+            raise ParameterError(
+                "must be given, since the model of the tracker cannot be saved; got None.",
+                owner="Tracker.load",
+                name="model",
+            )
+        else:
+            base = adapt(model, task=held["task"], labels=decode(held["labels"]))
+        probe = held["probe"]
+        made._state = ModelState(
+            base=base,
+            features=decode(held["features"]),
+            rows=tuple(_part_from_values(part) for part in held["rows"]),
+            open_rows=tuple(_part_from_values(part) for part in held["open_rows"]),
+            trained=held["trained"],
+            gain=decode(held["gain"]),
+            probe=None if probe is None else (rows_from_values(probe["X"]), decode(probe["scores"])),
+        )
+        made._head = tracker.from_body({name: value for name, value in body.items() if name != "model"}, own)
+        made._check_same_model("Tracker.load")
+        return made
 
     def __repr__(self) -> str:
         return f"ModelTracker({type(self._state.base).__name__}, epsilon={self._epsilon!r}, period={self.period})"
@@ -529,7 +614,9 @@ def _loss_of(base: ModelAdapter, loss: Any, owner: str) -> LinearLoss | VectorLo
     same = isinstance(loss, LinearLoss) and not isinstance(made, VectorLoss) and loss.task == made.task  # type: ignore[attr-defined]
     if not same and type(loss) is not type(made):
         raise ParameterError(
-            f"must be a loss for {base.task}, such as {type(made).__name__}; got {loss!r:.80}.", owner=owner, name="loss"
+            f"must be a loss for {base.task}, such as {type(made).__name__}; got {loss!r:.80}.",
+            owner=owner,
+            name="loss",
         )
     given: LinearLoss | VectorLoss = loss
     return given
@@ -557,8 +644,6 @@ def _limited(rows: Sequence[ScoredRows], most: int) -> tuple[ScoredRows, ...]:
 
 def _by_period(parts: Sequence[ScoredRows]) -> list[ScoredRows]:
     """Return one part for each period."""
-    from driftpace.models.rows import join
-
     grouped: dict[tuple[int, bool], list[ScoredRows]] = {}
     for part in parts:
         if len(part):
@@ -578,6 +663,16 @@ def _by_period(parts: Sequence[ScoredRows]) -> list[ScoredRows]:
             )
         )
     return merged
+
+
+def _part_to_values(part: ScoredRows) -> dict[str, Any]:
+    values = {name: encode(getattr(part, name)) for name in ("period", "y", "scores", "weights")}
+    return {**values, "X": rows_to_values(part.X)}
+
+
+def _part_from_values(values: dict[str, Any]) -> ScoredRows:
+    held = {name: decode(value) for name, value in values.items() if name != "X"}
+    return ScoredRows(X=rows_from_values(values["X"]), **held)
 
 
 def _can_refit(base: ModelAdapter) -> bool:

@@ -394,7 +394,7 @@ class Tracker:
         Parameters
         ----------
         model : object
-            A fitted LightGBM, XGBoost, CatBoost or scikit-learn model, a torch module, a function X -> scores, or a model whose class
+            A fitted LightGBM or scikit-learn model, a function X -> scores, or a model whose class
             :func:`driftpace.models.register_adapter` was told of. Task and loss are read from it.
         **settings
             Those of :class:`ModelTracker`: ``epsilon`` or ``tolerance``, ``head``, ``trained_until``, ``loss``, ``task`` and
@@ -422,7 +422,7 @@ class Tracker:
         """
         from driftpace.tracker.model_tracker import ModelTracker
 
-        return ModelTracker(model, **settings)
+        return ModelTracker(cls, model, **settings)
 
     def fit_pool(self, pool: Any) -> tuple[str, ...]:
         """Show the rows that this period could label: the rows delivered are compared with them.
@@ -1192,6 +1192,10 @@ class Tracker:
         path : str or path-like
             The file.
         """
+        write_state(path, self.to_body())
+
+    def to_body(self) -> dict[str, Any]:
+        """Return everything as JSON values, which :meth:`from_body` reads."""
         encoding = None if self._encoding is None else self._encoding.to_values()
         body = to_body(self._method, self._state, self._reports)
         body |= {"encoding": encoding, "missing": self._missing, "from_pool": self._from_pool}
@@ -1202,10 +1206,10 @@ class Tracker:
             body["layout"] = self._layout.to_values()
         if self._pool is not None:
             body["pool"] = self._pool.to_body()
-        write_state(path, body if self._late is None else {**body, "late": self._late.to_body()})
+        return body if self._late is None else {**body, "late": self._late.to_body()}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], **own: Any) -> Self:
+    def load(cls, path: str | os.PathLike[str], **own: Any) -> Any:
         """Return the tracker that was saved.
 
         Parameters
@@ -1213,7 +1217,13 @@ class Tracker:
         path : str or path-like
             The file.
         **own
-            Parts of your own (``loss=``, ``learner=``, ..., ``select=``), which a file cannot hold, are given again.
+            Parts of your own (``loss=``, ``learner=``, ..., ``select=``), which a file cannot hold, are given again, and so is the
+            ``model`` of a tracker made by :meth:`for_model` where it cannot be saved.
+
+        Returns
+        -------
+        Tracker or ModelTracker
+            As it was saved.
 
         Raises
         ------
@@ -1223,6 +1233,16 @@ class Tracker:
             If a part of your own is missing.
         """
         body = read_state(path)
+        if isinstance(body, dict) and "model" in body:
+            from driftpace.tracker.model_tracker import ModelTracker
+
+            model = own.pop("model", None)
+            return ModelTracker.from_body(cls, body, model, own)
+        return cls.from_body(body, own)
+
+    @classmethod
+    def from_body(cls, body: dict[str, Any], own: dict[str, Any]) -> Self:
+        """Return the tracker of JSON values that :meth:`to_body` wrote, with parts of the user's own."""
         tracker = cls.from_snapshot(*from_body(body, own))
         if body.get("encoding") is not None:
             from driftpace.tables.encoding import Encoding

@@ -1,0 +1,193 @@
+"""A tracker of a model of any kind: asks, tells, trains again, and refuses what it cannot use."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+
+from driftpace import Tracker
+from driftpace.errors import DataError, ParameterError, ProtocolError
+from driftpace.models import Head
+from driftpace.tracker.model_tracker import ModelTracker
+from driftpace.typing import FloatArray
+
+
+def truth(X: FloatArray, extra: float = 0.0) -> FloatArray:
+    """A function of three columns; ``extra`` is a term that no base of these tests was trained on, and no line reaches."""
+    return np.asarray(np.sin(2.0 * X[:, 0]) + X[:, 1] * (X[:, 2] > 0.0) + extra * np.cos(3.0 * X[:, 3]))
+
+
+def draw(
+    rows: int, rng: np.random.Generator, *, extra: float = 0.0, level: float = 0.0
+) -> tuple[FloatArray, FloatArray]:
+    X = rng.uniform(-2.0, 2.0, (rows, 4))
+    return X, level + truth(X, extra) + 0.5 * rng.standard_normal(rows)
+
+
+def trained(rng: np.random.Generator, rows: int = 3000) -> Any:
+    return lightgbm.LGBMRegressor(n_estimators=60, verbose=-1, n_jobs=1).fit(*draw(rows, rng))
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return trained(np.random.default_rng(7))
+
+
+def test_a_base_that_is_right_needs_few_labels_and_a_level_is_followed(model: Any, rng: np.random.Generator) -> None:
+    tracker = Tracker.for_model(model, epsilon=0.05, rng=0)
+    tracker.fit_pool(draw(500, rng)[0])
+    X, _ = draw(2000, rng)
+    risks, labels = [], []
+    for period in range(8):
+        level = 0.2 * period
+        report = tracker.step(partial(draw, rng=rng, level=level))
+        labels.append(report.samples)
+        risks.append(0.5 * float(np.square(tracker.predict(X) - truth(X) - level).mean()))
+        assert not report.retrain
+    before = 0.5 * float(np.square(model.predict(X) - truth(X)).mean())
+    assert np.mean(risks) <= before + 0.05
+    assert np.mean(labels[1:]) < 60
+
+
+def test_training_again_is_advised_where_no_head_reaches_the_truth(model: Any, rng: np.random.Generator) -> None:
+    tracker = Tracker.for_model(model, epsilon=0.05, rng=0)
+    tracker.fit_pool(draw(500, rng)[0])
+    X, _ = draw(2000, rng)
+
+    def risk() -> float:
+        return 0.5 * float(np.square(tracker.predict(X) - truth(X, 1.0)).mean())
+
+    advised = []
+    for _ in range(6):
+        report = tracker.step(lambda rows: draw(max(rows, 120), rng, extra=1.0))
+        advised.append(bool(report.retrain))
+        if report.retrain:
+            break
+    assert any(advised)
+    before = risk()
+    tracker.retrain()
+    assert tracker.period == len(advised) + 1
+    for _ in range(2):
+        tracker.step(lambda rows: draw(max(rows, 120), rng, extra=1.0))
+    assert risk() < before - 0.05
+    assert tracker.history[-1].period == len(advised) + 2
+
+
+def test_a_saved_tracker_goes_on_alike(model: Any, rng: np.random.Generator, tmp_path: Path) -> None:
+    tracker = Tracker.for_model(model, epsilon=0.05, rng=0)
+    tracker.step(lambda rows: draw(rows, rng))
+    tracker.ask()
+    tracker.tell(*draw(5, rng), final=False)
+    tracker.save(tmp_path / "state.json")
+    again = Tracker.load(tmp_path / "state.json")
+    assert isinstance(again, ModelTracker)
+    X, y = draw(50, rng)
+    one, other = (each.tell(X, y) for each in (tracker, again))
+    assert one == other
+    np.testing.assert_array_equal(tracker.predict(X), again.predict(X))
+
+
+def test_classes_and_probabilities(rng: np.random.Generator) -> None:
+    X = rng.uniform(-2.0, 2.0, (1500, 3))
+    words = np.array(["low", "mid", "top"])
+    y = words[np.digitize(X[:, 0] + 0.3 * rng.standard_normal(1500), [-0.6, 0.6])]
+    model = lightgbm.LGBMClassifier(n_estimators=30, verbose=-1, n_jobs=1).fit(X, y)
+    tracker = Tracker.for_model(model, epsilon=0.1, rng=0)
+    assert tracker.classes == ("low", "mid", "top")
+    tracker.ask()
+    report = tracker.tell(X[:300], y[:300])
+    assert report is not None
+    assert report.samples == 300
+    shares = tracker.predict_proba(X[:10])
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert set(tracker.predict(X)) == set(words)
+
+
+def test_frames_with_categories(rng: np.random.Generator) -> None:
+    city = rng.choice(["Oslo", "Rome", "Lima"], 1200)
+    frame = pd.DataFrame({"age": rng.uniform(20, 60, 1200), "city": pd.Categorical(city)})
+    y = 0.05 * frame["age"].to_numpy() + (city == "Rome") + 0.3 * rng.standard_normal(1200)
+    model = lightgbm.LGBMRegressor(n_estimators=40, verbose=-1, n_jobs=1).fit(frame[:800], y[:800])
+    tracker = Tracker.for_model(model, epsilon=0.05, rng=0)
+    tracker.ask()
+    tracker.tell(frame[800:1100], y[800:1100])
+    assert tracker.head_features is not None
+    assert "column city=Oslo" in tracker.head_features
+    shuffled = frame[["city", "age"]][1100:]
+    np.testing.assert_array_equal(tracker.predict(frame[1100:]), tracker.predict(shuffled))
+
+
+class TestRefusals:
+    def test_of_models(self) -> None:
+        for wrong, sentence in (
+            (object(), "must be a fitted model of a known kind"),
+            (lightgbm.LGBMRegressor(), "must be fitted"),
+            (lightgbm.LGBMRegressor, "must be a fitted model; got the class"),
+            (lambda X: X[:, 0], "must be given with a function"),
+        ):
+            with pytest.raises(ParameterError, match=sentence):
+                Tracker.for_model(wrong, epsilon=0.1)
+
+    def test_of_rows(self, model: Any, rng: np.random.Generator) -> None:
+        tracker = Tracker.for_model(model, epsilon=0.1, rng=0)
+        tracker.ask()
+        X, y = draw(30, rng)
+        with pytest.raises(DataError, match="must have the 4 columns of the model; got 3"):
+            tracker.tell(X[:, :3], y)
+        with pytest.raises(DataError, match="one entry for each of the 30 rows"):
+            tracker.tell(X, y[:-1])
+        with pytest.raises(DataError, match="finite"):
+            tracker.tell(X, np.where(np.arange(30) == 3, np.nan, y))
+        assert tracker.ask().samples == Tracker.for_model(model, epsilon=0.1, rng=0).ask().samples
+
+    def test_of_a_model_that_changes(self, rng: np.random.Generator) -> None:
+        shift = [0.0]
+        tracker = Tracker.for_model(lambda X: X[:, 0] + shift[0], task="regression", epsilon=0.1, rng=0)
+        tracker.ask()
+        tracker.tell(*draw(60, rng))
+        shift[0] = 1.0
+        tracker.ask()
+        with pytest.raises(ParameterError, match="must score the same rows alike in every call"):
+            tracker.tell(*draw(20, rng))
+
+    def test_of_bad_scores(self, rng: np.random.Generator) -> None:
+        for wrong, sentence in (
+            (lambda X: np.full(len(X), np.nan), "must have finite scores"),
+            (lambda X: X, "must score 30 rows as"),
+            (lambda X: 1 / 0, "it said: division by zero"),
+        ):
+            tracker = Tracker.for_model(wrong, task="regression", epsilon=0.1, rng=0)
+            tracker.ask()
+            with pytest.raises((ParameterError, DataError), match=sentence):
+                tracker.tell(*draw(30, rng))
+
+    def test_of_rows_the_model_may_have_seen(self, model: Any, rng: np.random.Generator) -> None:
+        tracker = Tracker.for_model(model, epsilon=0.1, rng=0, trained_until="2026-01-31")
+        tracker.ask()
+        X, y = draw(2, rng)
+        with pytest.raises(DataError, match="until when the model was trained; row 1"):
+            tracker.tell(X, y, times=["2026-02-01", "2026-01-30"])
+        with pytest.raises(DataError, match="must be given for each row, since trained_until is"):
+            tracker.tell(X, y)
+
+    def test_of_training_without_rows(self, model: Any) -> None:
+        tracker = Tracker.for_model(model, epsilon=0.1, rng=0)
+        with pytest.raises(ProtocolError, match="needs labelled rows"):
+            tracker.retrain()
+
+    def test_of_unknown_classes(self, rng: np.random.Generator) -> None:
+        X = rng.standard_normal((200, 2))
+        model = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1).fit(X, np.where(X[:, 0] > 0, "yes", "no"))
+        tracker = Tracker.for_model(model, epsilon=0.1, rng=0)
+        tracker.ask()
+        with pytest.raises(DataError, match=r"must be classes of the model \(no, yes\); got 'maybe' in row 1"):
+            tracker.tell(X[:2], ["yes", "maybe"])
+
+
+def test_head_settings_are_checked() -> None:
+    with pytest.raises(ParameterError, match="share"):
+        Head(share=1.5)
