@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from driftpace.losses import SoftmaxLoss as SoftmaxLoss
     from driftpace.losses import SquaredLoss as SquaredLoss
     from driftpace.losses import TweedieLoss as TweedieLoss
+    from driftpace.models import Head as Head
     from driftpace.planning import Budget as Budget
     from driftpace.planning import LinearCost as LinearCost
     from driftpace.planning import TieredCost as TieredCost
@@ -48,6 +49,7 @@ __all__ = [
     "Constants",
     "DriftpaceError",
     "GammaLoss",
+    "Head",
     "HuberLoss",
     "LinearCost",
     "LogisticLoss",
@@ -81,6 +83,7 @@ _MODULES = {
     "Campaign": "campaign",
     "Constants": "records",
     "DriftpaceError": "errors",
+    "Head": "models",
     "HuberLoss": "losses",
     "LinearCost": "planning",
     "LogisticLoss": "losses",
@@ -102,7 +105,18 @@ _MODULES = {
 _PACKAGES = frozenset(
     {
         *("backtest", "bounds", "campaign", "constants", "constraints", "datasets", "drift", "errors", "labelling"),
-        *("adaptive", "learners", "losses", "planning", "records", "rules", "schedules", "service", "storage"),
+        *(
+            "adaptive",
+            "learners",
+            "losses",
+            "models",
+            "planning",
+            "records",
+            "rules",
+            "schedules",
+            "service",
+            "storage",
+        ),
         *("report", "tables", "testing", "synthetic", "tracker"),
     }
 )

@@ -191,3 +191,29 @@ class TestRefusals:
 def test_head_settings_are_checked() -> None:
     with pytest.raises(ParameterError, match="share"):
         Head(share=1.5)
+
+
+def test_periods_without_rows_count(model: Any, rng: np.random.Generator) -> None:
+    tracker = Tracker.for_model(model, epsilon=0.1, rng=0)
+    tracker.ask()
+    tracker.tell()
+    tracker.ask(pool=100)
+    tracker.tell(*draw(0, rng), final=False)
+    report = tracker.tell(*draw(40, rng))
+    assert report is not None
+    assert (report.period, report.samples, tracker.period) == (2, 40, 3)
+
+
+def test_a_failed_call_changes_nothing(model: Any, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    tracker, plain = (Tracker.for_model(model, epsilon=0.1, rng=0) for _ in range(2))
+    rows = [draw(40, rng) for _ in range(2)]
+    for each in (tracker, plain):
+        each.ask()
+        each.tell(*rows[0])
+        each.ask()
+    with monkeypatch.context() as patch:
+        patch.setattr("driftpace.tracker.model_tracker.gain_of_training", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            tracker.tell(*rows[1])
+    assert tracker.period == 2
+    assert tracker.tell(*rows[1]) == plain.tell(*rows[1])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from driftpace import validation
-from driftpace.errors import DataError, DriftpaceError, ParameterError, ProtocolError
+from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.losses import LinearLoss, LogisticLoss, PoissonLoss, SoftmaxLoss, SquaredLoss, VectorLoss
 from driftpace.losses.softmax import helmert
 from driftpace.models import (
@@ -25,7 +25,7 @@ from driftpace.models import (
     train,
 )
 from driftpace.models.retraining import ALARM, Gain
-from driftpace.models.rows import count_rows, join, read_features, rows_from_values, rows_to_values
+from driftpace.models.rows import count_rows, join, read_features, rows_from_values, rows_to_values, take
 from driftpace.records import Request, Retraining, StepReport
 from driftpace.storage import write_state
 from driftpace.storage.codec import decode, encode
@@ -198,11 +198,13 @@ class ModelTracker:
         assert self._state.features is not None
         return self._state.features.names
 
-    def _opened(self, features: HeadFeatures) -> Tracker:
-        """Return the tracker of a head whose open period was asked for as far as it was before."""
-        fresh = self._begin(features)
-        if self._head.snapshot()[1].order is not None:
-            fresh.ask()
+    def _opened(self, features: HeadFeatures | None) -> Tracker:
+        """Return the tracker of a head with other features, in the period at hand, which was asked for as far as it was before."""
+        before = self._head.snapshot()[1]
+        method, state = restarted(*self._begin(features).snapshot(), before=before)
+        fresh = self._tracker.from_snapshot(method, state, self._head._reports)
+        if before.order is not None:
+            fresh.ask(pool=before.order.pool)
         return fresh
 
     def ask(self, *, pool: int | None = None) -> Request:
@@ -272,16 +274,18 @@ class ModelTracker:
         self._check_same_model(owner)
         scores = state.base.checked_scores(X, rows, owner)
         head, features = self._head, state.features
-        if features is None and rows:
+        if features is None and rows > 0:
             features = HeadFeatures.learn(self._head_settings, state.base, X, scores, owner)
             head = self._opened(features)
         if features is not None:
             phi = features.of(state.base, X, scores, owner)
             head.tell(InputRows(X=phi, columns=features.names), codes, sample_weight=weights, final=False)
+        if rows == 0:
+            return head, state
         part = ScoredRows(period=head.period, X=X, y=codes, scores=scores, weights=weights)
         probe = state.probe
-        if probe is None and rows:
-            probe = (X[:PROBES], scores[:PROBES])
+        if probe is None:
+            probe = (take(X, np.arange(min(rows, PROBES))), scores[:PROBES])
         return head, replace(state, features=features, open_rows=(*state.open_rows, part), probe=probe)
 
     def _closed(self, head: Tracker, state: ModelState, period: int) -> ModelState:
@@ -371,10 +375,12 @@ class ModelTracker:
             X = join(parts)
             scores = base.checked_scores(X, count_rows(X), "Tracker.retrain")
             features = HeadFeatures.learn(self._head_settings, base, X, scores, "Tracker.retrain")
-        began = self._begin(features)
-        method, now = restarted(*began.snapshot(), before=head.snapshot()[1])
-        self._head = self._tracker.from_snapshot(method, now, head._reports)
         self._state = replace(fresh, features=features)
+        try:
+            self._head = self._opened(features)
+        except BaseException:
+            self._state = state
+            raise
         return None if report is None else report.retrain
 
     def _trained(self) -> ModelAdapter:
@@ -692,7 +698,7 @@ def _unchanged(tracker: ModelTracker) -> Iterator[None]:
     reports, kept = list(head._reports), (head._encoding, head._late, head._pool, head._layout, head._labels)
     try:
         yield
-    except DriftpaceError:
+    except BaseException:
         head._method, head._state, head._reports = method, state, reports
         head._encoding, head._late, head._pool, head._layout, head._labels = kept
         raise

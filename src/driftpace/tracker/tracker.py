@@ -72,6 +72,7 @@ from driftpace.tracker.wide_method import WideMethod
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from driftpace.models import Head
     from driftpace.tables.encoding import Encoding, MissingPolicy
     from driftpace.tracker.model_tracker import ModelTracker
     from driftpace.tracker.open_pool import OpenPool
@@ -388,7 +389,20 @@ class Tracker:
         )
 
     @classmethod
-    def for_model(cls, model: Any, **settings: Any) -> "ModelTracker":
+    def for_model(  # noqa: PLR0913  public API
+        cls,
+        model: Any,
+        *,
+        epsilon: float | None = None,
+        tolerance: float | None = None,
+        loss: LinearLoss | VectorLoss | None = None,
+        head: "Head | None" = None,
+        task: str | None = None,
+        labels: Any = None,
+        trained_until: Any = None,
+        rng: np.random.Generator | int | None = None,
+        **options: Any,
+    ) -> "ModelTracker":
         """Track a fitted model of any kind: the labels that it needs each period, and when to train it again.
 
         Parameters
@@ -396,10 +410,23 @@ class Tracker:
         model : object
             A fitted LightGBM or scikit-learn model, a function X -> scores, or a model whose class
             :func:`driftpace.models.register_adapter` was told of. Task and loss are read from it.
-        **settings
-            Those of :class:`ModelTracker`: ``epsilon`` or ``tolerance``, ``head``, ``trained_until``, ``loss``, ``task`` and
-            ``labels`` of a function, ``rng``, and ``confidence``, ``certificate_level``, ``orders``, ``season``, ``audit``,
-            ``cap``, ``pool`` and ``budget`` as for :class:`Tracker`.
+        epsilon : float, optional
+            How much worse than a model of the same kind with unlimited labels is acceptable. Give this or ``tolerance``.
+        tolerance : float, optional
+            The target as a share of the best loss of a head.
+        loss : LinearLoss or VectorLoss, optional
+            What is minimised; by default the loss of the model's task.
+        head : Head, optional
+            What the head sees, and its share of the target, 0.7 by default: ``epsilon`` of requests and reports is this share.
+        task, labels : str and sequence, optional
+            What a function predicts ("regression", "classification", "multiclass" or "counts"), and the labels of its classes.
+        trained_until : object, optional
+            The time of the last row that the model was trained on; ``tell(times=)`` then refuses earlier rows.
+        rng : int or numpy.random.Generator, optional
+            A seed.
+        **options
+            ``confidence``, ``certificate_level``, ``orders``, ``season``, ``audit``, ``cap``, ``pool`` and ``budget`` as for
+            :class:`Tracker`.
 
         Returns
         -------
@@ -422,7 +449,19 @@ class Tracker:
         """
         from driftpace.tracker.model_tracker import ModelTracker
 
-        return ModelTracker(cls, model, **settings)
+        return ModelTracker(
+            cls,
+            model,
+            epsilon=epsilon,
+            tolerance=tolerance,
+            loss=loss,
+            head=head,
+            task=task,
+            labels=labels,
+            trained_until=trained_until,
+            rng=rng,
+            **options,
+        )
 
     def fit_pool(self, pool: Any) -> tuple[str, ...]:
         """Show the rows that this period could label: the rows delivered are compared with them.
