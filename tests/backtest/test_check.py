@@ -9,6 +9,7 @@ import pytest
 import driftpace
 from driftpace.backtest import read_table, render, replay, summary
 from driftpace.backtest.check import check_table, glance_at_drift
+from driftpace.backtest.check_result import DriftGlance, LabelEstimate, TableCheck
 from driftpace.backtest.check_text import check_lines
 from driftpace.backtest.proposals import propose_periods, summarise_columns
 from driftpace.datasets import load_psid7682
@@ -286,7 +287,7 @@ def test_weights_are_those_of_a_backtest(rng: np.random.Generator) -> None:
 def test_a_campaign_can_be_made_of_a_checked_table(rng: np.random.Generator) -> None:
     check = check_table(_table(rng), target="demand", groups="city")
     assert check.init_command == (
-        "driftpace init NAME --table FILE --period 'sold on:month' --target demand --groups city --id order_id --tolerance 0.2"
+        "driftpace init NAME --table FILE --period 'sold on:month' --target demand --groups city --id order_id --tolerance 0.5"
     )
     assert check_table(_table(rng)).init_command is None
     values = check.to_values("sales.csv")
@@ -303,3 +304,74 @@ def test_marks_of_a_file_are_missing_targets(rng: np.random.Generator) -> None:
     check, columns = check_table(data, target="demand"), check_table(read_columns(data), target="demand")
     assert check.unlabelled == columns.unlabelled == (ROWS + 2) // 3
     assert not check.problems
+
+
+def _waves(rng: np.random.Generator, rows: int) -> dict[str, Any]:
+    """Return six waves of so many rows."""
+    x = rng.normal(size=(6 * rows, 6))
+    features = {f"x{place}": x[:, place] for place in range(6)}
+    return features | {"wave": np.arange(6 * rows) // rows, "y": x.sum(axis=1) + rng.normal(size=6 * rows)}
+
+
+def test_where_no_fine_target_can_be_shown_the_least_that_can_is_proposed(rng: np.random.Generator) -> None:
+    """Seven coefficients of 40 rows are uncertain by a fifth of the loss: a target of 0.2 cannot be judged."""
+    check = check_table(_waves(rng, 40), target="y")
+    tried = [estimate.tolerance for estimate in check.labels]
+    assert tried == sorted(tried, reverse=True)
+    assert check.tolerance == tried[0] > 0.2
+    assert [one.feasible(40.0) for one in check.labels] == [True] + [False] * (len(tried) - 1)
+    assert check.caution is None
+    control = check_table(_waves(rng, 300), target="y")
+    assert max(estimate.tolerance for estimate in control.labels) == 0.2
+
+
+@pytest.mark.parametrize(("constant", "said"), [(1.023, True), (1.05, False)])
+def test_a_target_that_a_constant_nearly_meets_is_said(constant: float, said: bool) -> None:
+    estimate = LabelEstimate(tolerance=0.02, first=900.0, later=400.0, reached=1.0, best_model_error=0.1)
+    drift = DriftGlance(first="1", last="3", stale=1.1, fresh=1.0, constant=constant)
+    check = TableCheck(name="t", rows=3000, columns=(), sizes=(1000,) * 3, labels=(estimate,), drift=drift)
+    assert check.tolerance == 0.02
+    assert (check.caution is not None) == said
+    if said:
+        assert str(check.caution).startswith("Predicting the same for every row is within 2.3 % of the best loss")
+
+
+def test_what_is_odd_in_a_table_is_said(rng: np.random.Generator) -> None:
+    table = _table(rng)
+    table["order_id"] = table["order_id"].copy()
+    table["order_id"][7] = 3
+    table["sold on"] = [*table["sold on"][:9], "soon", *table["sold on"][10:]]
+    table = {name: [*values, *values[:5]] for name, values in table.items()}
+    check = check_table(table, target="demand")
+    dates, repeated, ids = check.warnings
+    assert (
+        dates == "sold on has dates but is not used as dates: row 10 has 'soon': correct it, or write it as 2010-03-15."
+    )
+    assert repeated.startswith(f"5 rows repeat an earlier one in every cell, such as row {ROWS + 1:,}: remove them")
+    assert (
+        ids == "order_id has 1 value again in other rows, such as 3 in row 8: a campaign takes an id once in a period."
+    )
+    assert [text for label, text in check_lines(check)][: len(check.warnings)] == list(check.warnings)
+
+
+def test_ambiguous_days_are_said_and_decided(rng: np.random.Generator) -> None:
+    days = [f"{1 + row % 12:02d}/{1 + row // 60:02d}/2024" for row in range(600)]
+    table = {"day": days, "x": rng.normal(size=600), "y": rng.normal(size=600)}
+    check = check_table(table, target="y")
+    assert check.period == ":100"
+    assert "no cell shows whether day or month is first: set dayfirst" in check.warnings[0]
+    decided = check_table(table, target="y", dayfirst=True)
+    assert (decided.period, decided.warnings, len(decided.periods)) == ("day:month", (), 10)
+
+
+def test_codes_and_odd_targets_are_said(rng: np.random.Generator) -> None:
+    rows = 300
+    table = {"wave": np.arange(rows) // 50, "x": rng.normal(size=rows)}
+    codes = check_table(table | {"y": rng.integers(0, 3, rows)}, target="y")
+    assert codes.target_detail.startswith("3 classes: 0, 1 and 2")
+    assert any("--loss squared, or loss=SquaredLoss(), treats them as a number" in note for note in codes.notes)
+    numbers = [f"{value:.3f}" for value in rng.normal(size=rows)]
+    odd = check_table(table | {"y": [*numbers[:40], "oops", *numbers[41:]]}, target="y")
+    assert odd.problems == ("target 'y' must be numeric; row 41 has 'oops'.",)
+    commas = check_table(table | {"y": [number.replace(".", ",") for number in numbers]}, target="y")
+    assert "write numbers as 1234.5" in commas.problems[0]

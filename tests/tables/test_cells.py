@@ -1,12 +1,15 @@
 """A cell stands for the same thing wherever it is read."""
 
 import json
+import re
 
 import pytest
 
 from driftpace.errors import DataError
 from driftpace.tables import read_columns
 from driftpace.tables.cells import column_of, is_mark
+from driftpace.tables.learn import learn_encoding
+from driftpace.tables.number_text import decimal_style
 
 MARKS = ("NA", "N/A", "nan", "null", "None", ".")
 
@@ -48,6 +51,33 @@ def test_decimal_commas_are_read_where_they_can_be_nothing_else(separator: str) 
     assert read_columns(b'age,n\n"31,7",3\n')["age"].kind == "text"
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("cells", [("1,234.50", "-1,021,939.53", "7.5"), ("1 234.5", "12 000", "NA")])
+def test_thousands_are_read_where_they_can_be_nothing_else(separator: str, cells: tuple[str, ...]) -> None:
+    text = "\n".join(["price" + separator + "n", *(f'"{cell}"{separator}1' for cell in cells)]).encode()
+    column = read_columns(text)["price"]
+    plain = [cell.replace(",", "").replace(" ", "") for cell in cells]
+    assert column.kind == "number"
+    assert [None if gone else value for value, gone in zip(column.values.tolist(), column.missing, strict=True)] == [
+        None if cell == "NA" else float(cell) for cell in plain
+    ]
+
+
+def test_one_comma_and_three_digits_are_read_as_the_rest_of_the_file_shows() -> None:
+    def price(text: str) -> tuple[str, list[object]]:
+        column = read_columns(text.encode())["price"]
+        return column.kind, column.values.tolist()
+
+    assert price('price,n\n"1,234",3\n"12",4\n') == ("text", ["1,234", "12"])
+    assert price('price,n\n"1,234",3.5\n"12",4\n') == ("number", [1234.0, 12.0])
+    assert price("price;n\n1,234;3\n12;4\n") == ("number", [1.234, 12.0])
+    assert price("price;n\n1,234;3.5\n12;4\n") == ("text", ["1,234", "12"])
+    assert price("price;n\n1.234,5;3,5\n12;4\n") == ("number", [1234.5, 12.0])
+    assert price('price,n\n"1,2",3.5\n"12",4\n') == ("text", ["1,2", "12"])
+    assert price('price,n\n"1,2,3",3.5\n"12",4\n') == ("text", ["1,2,3", "12"])
+    assert price('price,n\n"0,234",3.5\n"12",4\n') == ("text", ["0,234", "12"])
+
+
 @pytest.mark.parametrize("first", ["sep=;", '"sep=;"'])
 def test_a_first_line_may_name_the_separator(first: str) -> None:
     found = read_columns(f"{first}\r\na,b;c\r\n1;2\r\n".encode())
@@ -77,3 +107,24 @@ def test_long_runs_of_empty_cells_are_read_in_linear_time() -> None:
     cells = ["1"] + [""] * 200_000  # a quadratic search takes minutes here
     assert column_of(cells).kind == "number"
     assert column_of(["007", *[""] * 200_000]).kind == "text"
+
+
+def test_many_distinct_separated_numbers_are_read_in_linear_time() -> None:
+    cells = [f"{n:,}.5" for n in range(1_000, 101_000)]  # a search of the cells for each of them takes minutes here
+    assert decimal_style(cells) == "point"
+
+
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ([f'"{n},5"' for n in range(60)], "numbers with decimal commas or separators of thousands"),
+        ([f"{n}.5 kg" for n in range(60)], "numbers with 'kg'; write them without it"),
+        ([f"${n}.50" for n in range(60)], "numbers with '[$]'; write them without it"),
+        ([f"R{n}" for n in range(60)], "free text or ids"),
+    ],
+)
+def test_numbers_that_cannot_be_read_are_left_out_with_the_reason(cells: list[str], reason: str) -> None:
+    table = read_columns("\n".join(["a,b", *(f"{cell},{n}.5" for n, cell in enumerate(cells))]).encode())
+    learned = learn_encoding(table)
+    assert learned.encoding.sources == ("b",)
+    assert re.match(reason, learned.left_out["a"])

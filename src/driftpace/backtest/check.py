@@ -31,6 +31,7 @@ from driftpace.backtest.proposals import (
 from driftpace.backtest.replay import replay
 from driftpace.backtest.result import BacktestResult
 from driftpace.backtest.table import Panel, named_column, period_rule, read_frame, read_table
+from driftpace.backtest.table_warnings import table_warnings
 from driftpace.constraints import WholeSpace
 from driftpace.datasets import Table
 from driftpace.errors import DataError, DriftpaceError
@@ -51,6 +52,10 @@ TEST_FRACTION = 0.2
 """Share of the rows of a period that a backtest keeps for testing by default."""
 TOLERANCES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
 """Targets to try: the first three that are well below what the features explain."""
+LOOSER = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+"""Larger targets to try where none of these can be expected to be met, as long as a constant does not nearly meet them."""
+NEARLY_ALL = 0.9
+"""A target above this share of what the features explain is nearly met by a constant."""
 L2 = 0.001
 """Penalty where columns are linear combinations of others."""
 MODELS = 30
@@ -171,7 +176,7 @@ def check_table(  # noqa: PLR0913  public API
     proposals: tuple[PeriodProposal, ...] = ()
     if period is None:
         apart = (target, groups, weight)
-        proposals = propose_periods({name: column for name, column in columns.items() if name not in apart})
+        proposals = propose_periods({name: column for name, column in columns.items() if name not in apart}, dayfirst)
     chosen = period if period is not None else proposals[0].period if proposals else None
     if _is_file(frame):
         columns |= {name: without_marks(columns[name], ()) for name in (aim, chosen) if name in columns and name}
@@ -186,6 +191,7 @@ def check_table(  # noqa: PLR0913  public API
         candidates=likely_targets(summaries, chosen),
         row_id=_row_id(summaries, columns),
         arguments=options.arguments(chosen, aim),
+        warnings=table_warnings(columns, dayfirst=dayfirst),
     )
     if chosen is None:
         return replace(check, problems=("it has too few rows, and no column that says when a row was observed.",))
@@ -282,7 +288,7 @@ def _with_numbers(check: TableCheck, panel: Panel) -> TableCheck:
     if np.ptp(np.concatenate(panel.y)) == 0.0:
         return replace(check, problems=(f"target {panel.target!r} is the same in every row.",))
     drift = glance_at_drift(panel)
-    gain = _gain(drift)
+    gain = np.inf if drift is None else drift.explained
     if gain <= NOTHING_GAINED:
         return replace(check, drift=drift)
     labels, l2, problems = estimate_labels(panel, gain)
@@ -373,13 +379,8 @@ def _fit(loss: Loss, rows: _Rows) -> FloatArray:
     return weighted_best(loss, X, y, rows.weights, best)[0]
 
 
-def _gain(drift: DriftGlance | None) -> float:
-    """Return what the features explain, as a share of the loss that is left."""
-    return np.inf if drift is None or drift.fresh <= 0.0 else drift.constant / drift.fresh - 1.0
-
-
 def estimate_labels(panel: Panel, gain: float) -> tuple[tuple[LabelEstimate, ...], float | None, tuple[str, ...]]:
-    """Replay the last periods for three targets.
+    """Replay the last periods for up to three targets, and for larger ones until one can be expected to be met.
 
     Parameters
     ----------
@@ -429,6 +430,10 @@ def estimate_labels(panel: Panel, gain: float) -> tuple[tuple[LabelEstimate, ...
             return tuple(estimates), None, (_problem(error),)
         if estimates[-1].missed or estimates[-1].later > 0.5 * rows:
             break  # a smaller target takes more than there is
+    larger = [tolerance for tolerance in LOOSER if tolerances[0] < tolerance < NEARLY_ALL * gain]
+    while larger and not any(estimate.feasible(rows) for estimate in estimates):
+        result = _replay(part, larger[0], runs, penalty)
+        estimates.insert(0, _estimate(result, larger.pop(0), estimates[0].best_model_error * estimates[0].tolerance))
     return tuple(estimates), penalty, ()
 
 

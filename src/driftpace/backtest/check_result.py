@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from driftpace.backtest.proposals import ColumnSummary, PeriodProposal
+from driftpace.formatting import number
 from driftpace.tables.leakage import Leak
 
 NOTHING_GAINED = 0.001
@@ -44,6 +45,11 @@ class DriftGlance:
         """The loss of the stale model above that of the fresh one, as a share of it."""
         return self.stale / self.fresh - 1.0 if self.fresh > 0.0 else 0.0
 
+    @property
+    def explained(self) -> float:
+        """What the features explain: the loss without them above that of the fresh model, as a share of it."""
+        return self.constant / self.fresh - 1.0 if self.fresh > 0.0 else math.inf
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabelEstimate:
@@ -79,6 +85,10 @@ class LabelEstimate:
     def too_fine(self) -> bool:
         """Whether the periods of the table have too few rows to judge the target."""
         return self.best_model_error > MOST_MODEL_ERROR
+
+    def feasible(self, rows: float) -> bool:
+        """Return whether a backtest with so many rows a period can be expected to show the target met."""
+        return not (self.missed or self.too_fine) and self.later <= 0.5 * rows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,6 +129,8 @@ class TableCheck:
         Why other columns are not used.
     notes : tuple of str
         What was done with missing cells, categories and periods.
+    warnings : tuple of str
+        What looks wrong in the table: almost dates, repeated rows and ids.
     leaks : tuple of Leak
         Features that may give the target away.
     suspects : tuple of str
@@ -153,6 +165,7 @@ class TableCheck:
     coefficients: int = 0
     left_out: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     leaks: tuple[Leak, ...] = ()
     suspects: tuple[str, ...] = ()
     drift: DriftGlance | None = None
@@ -192,13 +205,9 @@ class TableCheck:
 
     @property
     def tolerance(self) -> float:
-        """The target to try first: the middle one of those that were met with at most half of the rows, and can be judged."""
+        """The target to try first: the middle one of those that can be expected to be met, else the largest that was tried."""
         rows = sum(self.sizes) / max(len(self.sizes), 1)
-        good = [
-            estimate.tolerance
-            for estimate in self.labels
-            if not (estimate.missed or estimate.too_fine) and estimate.later <= 0.5 * rows
-        ]
+        good = [estimate.tolerance for estimate in self.labels if estimate.feasible(rows)]
         return good[len(good) // 2] if good else self.labels[0].tolerance if self.labels else 0.1
 
     @property
@@ -222,6 +231,11 @@ class TableCheck:
         elif estimate.missed:
             reasons.append(
                 f"A quick replay missed {share} ({estimate.reached:.2g} times the target), and so may a backtest."
+            )
+        if self.drift is not None and estimate.tolerance > self.drift.explained / 2.0:
+            reasons.append(
+                f"Predicting the same for every row is within {number(100.0 * self.drift.explained)} % of the best loss, so that little "
+                "is gained."
             )
         return " ".join(reasons) or None
 

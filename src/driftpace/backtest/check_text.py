@@ -20,6 +20,7 @@ def check_lines(check: TableCheck, file: str = "FILE") -> list[Line]:
     ('Problem', 'It has no rows.')
     """
     lines = [("Problem", problem[:1].upper() + problem[1:]) for problem in check.problems]
+    lines += _titled("Warning", check.warnings[:MOST_LISTED])
     lines += [("Periods", _periods(check))] if check.period is not None else []
     lines.append(("Target", _target(check)))
     if check.features:
@@ -87,7 +88,7 @@ def _target(check: TableCheck) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:MOST_LISTED])
+    shown = ", ".join(name or "(no name)" for name in names[:MOST_LISTED])
     return f"{shown}, and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else shown
 
 

@@ -151,8 +151,8 @@ class PeriodProposal:
     reason: str
 
 
-def propose_periods(columns: Mapping[str, Column]) -> tuple[PeriodProposal, ...]:
-    """Return ways to put the rows into periods, the best first.
+def propose_periods(columns: Mapping[str, Column], dayfirst: bool | None = None) -> tuple[PeriodProposal, ...]:
+    """Return ways to put the rows into periods, the best first; ``dayfirst`` says whether 03/04/2010 is 3 April.
 
     >>> from driftpace.tables import read_columns
     >>> days = np.arange("2010-01-01", "2011-01-01", dtype="datetime64[D]").repeat(5)
@@ -164,7 +164,7 @@ def propose_periods(columns: Mapping[str, Column]) -> tuple[PeriodProposal, ...]
     for name, column in columns.items():
         if column.missing.mean() > 0.5:
             continue
-        dates = find_dates(column, name)
+        dates = find_dates(column, name, dayfirst=dayfirst)
         if isinstance(dates, Dates) and dates.precision != "year":
             unit = _propose_unit(dates)
             if unit is not None:

@@ -22,7 +22,6 @@ from driftpace.tables.cells import numbers_each, without_marks
 from driftpace.tables.dates import parse_dates
 from driftpace.tables.encoding import MISSING_POLICIES, MissingPolicy
 from driftpace.tables.leakage import Leak, find_leaks
-from driftpace.tables.targets import COUNTS_HINT
 from driftpace.tracker.inputs import as_rates
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
@@ -207,7 +206,9 @@ def read_table(  # noqa: PLR0913  public API
     if encoded.keep is not keep:
         keep = encoded.keep
         labels, by_period = _periods(rule, columns, keep, owner, [])
-    y, classes = read_target(target, columns[target].values[keep], columns[target].kind, task, owner, notes)
+    y, classes = read_target(
+        target, columns[target].values[keep], columns[target].kind, task, owner, notes, np.flatnonzero(keep)
+    )
     if exposures is not None:
         y, weights = as_rates(y, None if weights is None else weights[keep], exposures[keep])
         notes.append(f"The target is {target} for a unit of {exposure}, and rows count in proportion to it.")
@@ -247,7 +248,7 @@ def read_table(  # noqa: PLR0913  public API
         encoding=encoded.encoding,
         left_out=encoded.left_out,
         leaks=tuple(leaks),
-        details=(*about_periods, *(note for note in notes if COUNTS_HINT in note), *encoded.details),
+        details=(*about_periods, *(note for note in notes if "--loss " in note), *encoded.details),
     )
 
 

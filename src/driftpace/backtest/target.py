@@ -8,9 +8,12 @@ from driftpace import validation
 from driftpace.errors import DataError
 from driftpace.losses import Loss, SoftmaxLoss, classifies
 from driftpace.losses.registry import TASKS, Task
-from driftpace.tables.encoding import LARGEST
+from driftpace.tables import Column
+from driftpace.tables.cells import numbers_and_texts
+from driftpace.tables.encoding import LARGEST, NUMERIC_SHARE
+from driftpace.tables.number_text import number_hint
 from driftpace.tables.targets import MOST_LABELS, describe_target, list_classes
-from driftpace.typing import FloatArray
+from driftpace.typing import FloatArray, IntArray
 
 Target = tuple[FloatArray, tuple[str, ...] | None]
 """The target of the rows as numbers, and the classes that became 0, 1, ...; None for numbers."""
@@ -30,9 +33,17 @@ def loss_task(loss: Loss | None) -> Task | None:
 
 
 def read_target(
-    name: str, values: np.ndarray[Any, Any], kind: str, task: Task | None, owner: str, notes: list[str]
+    name: str,
+    values: np.ndarray[Any, Any],
+    kind: str,
+    task: Task | None,
+    owner: str,
+    notes: list[str],
+    rows: IntArray | None = None,
 ) -> Target:
     """Return the target of a column without missing cells, for a task if one is given; ``notes`` gain what was understood.
+
+    ``rows`` are the places of the values in the table, for messages; by default they are all of it.
 
     >>> notes = []
     >>> y, classes = read_target("species", np.array(["owl", "cat", "dog"] * 5), "text", None, "read_table", notes)
@@ -55,6 +66,16 @@ def read_target(
     if len(words) == 2:
         notes.append(f"Target {name}: {words[0]!r} is 0 and {words[1]!r} is 1.")
         return (values == words[1]).astype(np.float64), (words[0], words[1])
+    numbers, others = numbers_and_texts(
+        Column(kind="text", values=values, missing=np.zeros(values.size, dtype=np.bool_))
+    )
+    if others is not None and np.isfinite(numbers).mean() >= NUMERIC_SHARE:
+        place = next(place for place, text in enumerate(others) if text is not None)
+        row = place if rows is None else int(rows[place])
+        raise DataError(
+            f"target {name!r} must be numeric; row {row + 1:,} has {others[place]!r:.80}{number_hint(others[place])}.",
+            owner=owner,
+        )
     if task not in (None, "multiclass"):
         allowed = "numbers" if task == "regression" else "two classes"
         raise DataError(
@@ -65,7 +86,7 @@ def read_target(
     if len(words) > min(MOST_LABELS, max(values.size // 2, 2)):
         raise DataError(
             f"target {name!r} must be numbers or at most {MOST_LABELS} classes; got {len(words):,} texts, such as "
-            f"{words[0]!r:.80}.",
+            f"{words[0]!r:.80}{number_hint(words[0])}.",
             owner=owner,
         )
     notes.append(f"Target {name} has {len(words)} classes: {list_classes(words)}.")

@@ -1,7 +1,6 @@
 """Read the columns of a table as rows of a campaign, by its definition."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from driftpace.tables.encoding import (
 )
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for
 from driftpace.tables.learn import is_numeric, learn_encoding
+from driftpace.tables.number_text import number_hint
 from driftpace.tracker.inputs import is_frame
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
@@ -34,8 +34,6 @@ Columns = Mapping[str, "Column"]
 
 MOST_NAMED = 10
 """Classes that a message lists."""
-
-_COMMA = re.compile(r"[+-]?[\d.]*\d,\d+")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -427,10 +425,10 @@ def _not_numeric(kept: "Column", places: IntArray, role: str, name: str) -> str:
     none = np.isnan(numbers_each(kept)) & ~kept.missing
     if kept.kind != "text" or not none.all():
         place = int(np.argmax(none))
-        return f"row {int(places[place]) + 1:,} has {str(kept.values[place])!r:.80}"
+        return f"row {int(places[place]) + 1:,} has {str(kept.values[place])!r:.80}{number_hint(kept.values[place])}"
     texts = sorted({str(value) for value in kept.values})
-    if any(_COMMA.fullmatch(word) for word in texts):
-        return f"it has numbers with a decimal comma, such as {texts[0]!r:.80}; use a point"
+    if separated := next((word for word in texts if number_hint(word)), None):
+        return f"it has {separated!r:.80}{number_hint(separated)}"
     if role == "feature":
         return f"it holds text; list its categories in the definition: categories.{name} = {texts[:6]}"
     if 2 <= len(texts) <= MOST_NAMED:

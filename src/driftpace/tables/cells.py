@@ -18,7 +18,6 @@ from driftpace.typing import FloatArray
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", ".", "<na>", "#n/a", "#na"})
 _NO_NUMBER = _MISSING | {"-", "--", "?", "n.a.", "nil"}
 _FLAGS = {"true": 1.0, "false": 0.0}
-_COMMA = re.compile(r"[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?")
 _PADDED = re.compile(r"^[^\S\n]*[+-]?0\d+[^\S\n]*$", re.MULTILINE)
 _WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d*))\.0+")
 _LONG = re.compile(r"^[^\S\n]*[+-]?(\d{16,})[^\S\n]*$", re.MULTILINE)
@@ -47,7 +46,7 @@ def numbers_of(cells: Sequence[str]) -> FloatArray | None:
         numbers = np.array(list(map(float, cells)), dtype=np.float64)
     except ValueError:
         try:
-            numbers = np.array([np.nan if _is_no_number(cell) else float(cell) for cell in cells], dtype=np.float64)
+            numbers = np.array([np.nan if is_no_number(cell) else float(cell) for cell in cells], dtype=np.float64)
         except ValueError:
             return None
         if np.isnan(numbers).all() and not all(map(is_mark, cells)):
@@ -57,19 +56,13 @@ def numbers_of(cells: Sequence[str]) -> FloatArray | None:
     )  # an underscore between digits is Python syntax, not a number in a file
 
 
-def _is_no_number(text: str) -> bool:
-    return text.strip().lower() in _NO_NUMBER
+def is_no_number(text: str) -> bool:
+    """Return whether a text marks a missing number.
 
-
-def numbers_with_commas(cells: Sequence[str]) -> FloatArray | None:
-    """Return cells as numbers with decimal commas; None where they are not.
-
-    >>> numbers_with_commas(["31,7", "-2", "NA"]).tolist(), numbers_with_commas(["1.234,5"])
-    ([31.7, -2.0, nan], None)
+    >>> is_no_number("-"), is_no_number("NA"), is_no_number("0")
+    (True, True, False)
     """
-    if "," not in "".join(cells) or not all(_COMMA.fullmatch(cell.strip()) or _is_no_number(cell) for cell in cells):
-        return None
-    return numbers_of([cell.replace(",", ".") for cell in cells])
+    return text.strip().lower() in _NO_NUMBER
 
 
 def flags_of(cells: Sequence[str]) -> FloatArray | None:
@@ -180,7 +173,7 @@ def numbers_and_texts(column: Column) -> tuple[FloatArray, list[str | None] | No
     for cell in set(cells):
         one = numbers_of([cell])
         numbers[cell] = float("nan") if one is None else float(one[0])
-        texts[cell] = cell if one is None and not _is_no_number(cell) else None
+        texts[cell] = cell if one is None and not is_no_number(cell) else None
     words = None if not any(texts.values()) else [texts[cell] for cell in cells]
     return np.array([numbers[cell] for cell in cells], dtype=np.float64), words
 
@@ -202,16 +195,6 @@ def flags_and_texts(numbers: FloatArray, texts: list[str | None]) -> tuple[Float
         for text, flag, number in zip(texts, flags.tolist(), numbers.tolist(), strict=True)
     ]
     return flags, left if any(left) else None
-
-
-def with_commas(cells: Sequence[str]) -> Column | None:
-    """Return cells as numbers where all of them are and some have a decimal comma; None elsewhere.
-
-    >>> with_commas(["31,7", "-2", "NA"]).values.tolist(), with_commas(["1.234,5"])
-    ([31.7, -2.0, nan], None)
-    """
-    values = numbers_with_commas(cells)
-    return None if values is None else Column(kind="number", values=values, missing=np.isnan(values))
 
 
 def as_ids(texts: Sequence[str]) -> list[str]:

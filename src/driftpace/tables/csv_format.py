@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection, Iterator
 
 from driftpace.errors import DataError
-from driftpace.tables.cells import column_of, text_column, with_commas
+from driftpace.tables.cells import column_of, text_column
 from driftpace.tables.columns import Column
 from driftpace.tables.limits import LONGEST_LINE, TableLimits, check_size, check_unique_names
+from driftpace.tables.number_text import Style, decimal_style, read_separated, readable_styles
 
 _SEPARATORS = (",", ";", "\t", "|")
 _QUOTED = re.compile('"[^"]*"')
@@ -152,18 +153,22 @@ def read_csv(
 ) -> dict[str, Column]:
     """Return the columns of a CSV file; those named in ``as_text`` stay as they are written, missing where empty.
 
-    Where the separator is not a comma and no number has a point, columns of numbers with decimal commas are numbers.
+    Numbers with separators of thousands are numbers, and those with decimal commas where the separator of columns is no comma;
+    columns stay text where the file does not show which of them a comma is.
     """
     separator, header, columns = _read_cells(data, limits, what)
-    typed, commas, points = {}, {}, False
+    typed, points = {}, False
+    separated: dict[str, tuple[Style, list[str]]] = {}
     for name, cells in zip(header, columns, strict=True):
         typed[name] = text_column(cells) if name in as_text else column_of(cells, exact=exact)
-        if separator != "," and name not in as_text:
+        if name not in as_text:
             points = points or (typed[name].kind == "number" and "." in "".join(cells))
-            if typed[name].kind == "text" and (numbers := with_commas(cells)) is not None:
-                commas[name] = numbers
+            if typed[name].kind == "text" and (style := decimal_style(cells)) is not None:
+                separated[name] = (style, list(cells))
         cells.clear()
-    return typed if points else typed | commas
+    styles = {name: style for name, (style, _) in separated.items()}
+    readable = readable_styles(styles, points=points, between_columns=separator)
+    return typed | {name: read_separated(separated[name][1], style) for name, style in readable.items()}
 
 
 def number_text(number: float) -> str:

@@ -19,6 +19,7 @@ from driftpace.tables.cell_counts import FilledCells, MappedCategories
 from driftpace.tables.cells import flags_and_texts, numbers_and_texts
 from driftpace.tables.columns import Column
 from driftpace.tables.limits import clip
+from driftpace.tables.number_text import number_hint
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 MissingPolicy = Literal["impute", "drop", "refuse"]
@@ -331,8 +332,7 @@ def _describe(column: Column, texts: np.ndarray[Any, Any], places: IntArray) -> 
     if column.kind == "time":
         return "it holds dates"
     at = next(index for index, text in enumerate(texts) if text is not None)
-    comma = "; use a point for decimals" if texts[at].replace(",", "").strip("+-").isdigit() else ""
-    return f"row {int(places[at]) + 1:,} has {_shown(texts[at])!r}{comma}"
+    return f"row {int(places[at]) + 1:,} has {_shown(texts[at])!r}{number_hint(texts[at])}"
 
 
 def _category_codes(

@@ -38,7 +38,9 @@ def parse(text: str, what: str, where: str = "") -> Any:
         ) from None
     except json.JSONDecodeError as error:
         place = where or f"line {error.lineno}"
-        raise DataError(f"{what} must be JSON; {place}, column {error.colno}: {error.msg}.") from None
+        raise DataError(
+            f"{what} must be JSON; {place}, column {error.colno}: {error.msg.removesuffix(' at')}."
+        ) from None
     except ValueError as error:
         raise DataError(
             f"{what} must hold finite numbers of an ordinary length; {where or 'it'} does not: {error}."

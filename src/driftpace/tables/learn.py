@@ -10,7 +10,7 @@ import numpy as np
 from driftpace import validation
 from driftpace.errors import DataError, ParameterError
 from driftpace.tables.categories import category_words
-from driftpace.tables.cells import are_codes, numbers_and_texts
+from driftpace.tables.cells import are_codes, is_no_number, numbers_and_texts
 from driftpace.tables.columns import Column
 from driftpace.tables.dates import Dates, find_dates
 from driftpace.tables.encoding import (
@@ -28,6 +28,7 @@ from driftpace.tables.encoding import (
     numeric_cells,
 )
 from driftpace.tables.limits import MAX_CATEGORIES, clip
+from driftpace.tables.number_text import decimal_style, number_unit
 from driftpace.typing import BoolArray
 
 RARE = 0.01
@@ -164,6 +165,14 @@ def _are_dates(name: str, texts: list[str]) -> bool:
     )
 
 
+def _written_otherwise(texts: list[str]) -> str | None:
+    """Return how numbers are written that cannot be read as such; None where the texts are not numbers."""
+    if decimal_style(texts) is not None:
+        return "numbers with decimal commas or separators of thousands; write them as 1234.5"
+    unit = number_unit(text for text in texts if not is_no_number(text))
+    return None if unit is None else f"numbers with {unit!r}; write them without it"
+
+
 def _complete(
     columns: Mapping[str, Column], names: Sequence[str], keep: BoolArray | None, missing: MissingPolicy
 ) -> BoolArray:
@@ -223,6 +232,8 @@ class _Learner:
             return "dates"
         if self.named:
             return None
+        if len(order) > FEW_CATEGORIES and (reason := _written_otherwise(list(order))) is not None:
+            return reason
         if len(order) > max(FEW_CATEGORIES, REPEATED * len(values)) or len(order) > max(2, 0.5 * len(values)):
             return "free text or ids"
         digest = hashlib.sha256(there.tobytes() + np.array(codes, dtype=np.int64).tobytes()).digest()
