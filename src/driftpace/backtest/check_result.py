@@ -234,8 +234,8 @@ class TableCheck:
             )
         if self.drift is not None and estimate.tolerance > self.drift.explained / 2.0:
             reasons.append(
-                f"Predicting the same for every row is within {number(100.0 * self.drift.explained)} % of the best loss, so that little "
-                "is gained."
+                f"Predicting the same for every row is within {number(100.0 * self.drift.explained)} % of the best loss, so "
+                "that little is gained."
             )
         return " ".join(reasons) or None
 
