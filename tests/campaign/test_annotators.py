@@ -10,7 +10,7 @@ from driftpace.campaign import Campaign
 from driftpace.campaign.serialization import receipt_json, status_json
 from driftpace.campaign.status import annotators
 from driftpace.campaign.text import annotator_lines, receipt_sentence
-from driftpace.errors import DataError, ParameterError
+from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.storage import MemoryStore
 
 DEFINITION: dict[str, Any] = {
@@ -99,6 +99,27 @@ def test_a_second_label_may_be_late_and_may_be_undone() -> None:
     found = campaign.annotators()
     assert found is not None
     assert found.repeated == 0
+    check_replay(campaign)
+
+
+def test_an_undo_of_rows_labelled_by_several_can_be_undone() -> None:
+    campaign = campaign_of()
+    campaign.tell_table(both(labels(range(12), "ann"), labels(range(4), "bob")), delivery="first.csv", final=False)
+    campaign.tell_table(labels(range(4, 8), "bob"), delivery="second.csv", final=True)
+    before = coefficients(campaign)
+    undone = campaign.undo(delivery="first.csv", reason="the wrong file")
+    campaign.undo(undone.entry, reason="it was right")
+    assert coefficients(campaign) == before
+    check_replay(campaign)
+    again = campaign.undo(delivery="first.csv", reason="the wrong file")
+    campaign.tell_table(labels(range(3, 6), "ann"), key="January", delivery="third.csv")
+    with pytest.raises(
+        ProtocolError, match="rows such as '3' were delivered again in period 1 since, and would count twice"
+    ):
+        campaign.undo(again.entry, reason="it was right")
+    campaign.undo(delivery="third.csv", reason="they are in the first file")
+    campaign.undo(again.entry, reason="it was right")
+    assert coefficients(campaign) == before
     check_replay(campaign)
 
 

@@ -42,12 +42,16 @@ SHAPES: dict[str, dict[str, Any]] = {
     "classes": {"loss": "logistic", "classes": ["no", "yes"], "epsilon": 0.1},
     "classes, weights, one order": {"loss": "logistic", "classes": ["no", "yes"], "weight": "w", "orders": 1},
     "dropped": {"missing": "drop"},
+    "annotators": {"annotator": "who", "features": ["age", "city"], "categories": {"city": list(CITIES)}},
     "listed": {"features": ["age", "city"], "categories": {"city": list(CITIES)}},
 }
 
 
-def rows_of(period: int, start: int, count: int, *, classes: bool) -> dict[str, list[Any]]:
-    """Return rows of a table with missing cells, unlabelled rows and now and then an unknown category."""
+def rows_of(period: int, start: int, count: int, *, classes: bool, several: bool = False) -> dict[str, list[Any]]:
+    """Return rows of a table with missing cells, unlabelled rows and now and then an unknown category.
+
+    Every third row has labels by two annotators where there are ``several``.
+    """
     table: dict[str, list[Any]] = {name: [] for name in ("id", "age", "city", "w", "team", "y")}
     for place in range(start, start + count):
         rng = random.Random(1_000 * period + place)
@@ -60,6 +64,12 @@ def rows_of(period: int, start: int, count: int, *, classes: bool) -> dict[str, 
         table["team"].append(f"team {place // 2}")
         label: Any = ("yes" if score > 0 else "no") if classes else score
         table["y"].append(None if rng.random() < 0.05 else label)
+    if several:
+        second = range(0, count, 3)
+        table["who"] = ["Ada"] * count + ["Ben"] * len(second)
+        for name in ("id", "age", "city", "w", "team"):
+            table[name] += [table[name][place] for place in second]
+        table["y"] += [None if table["y"][place] is None else table["y"][place] + 0.1 for place in second]
     return table
 
 
@@ -78,6 +88,7 @@ class Histories(RuleBasedStateMachine):
         """Begin a campaign and close two periods; the first rows show the encoding."""
         shape = data.draw(st.sampled_from(self.shapes))
         self.classes = "classes" in SHAPES[shape]
+        self.several = "annotator" in SHAPES[shape]
         self.campaign = Campaign.create({**BASE, **SHAPES[shape]}, storage=self.store)
         self.tell(30, 0, True)
         self.tell(12, 0, True)
@@ -94,7 +105,7 @@ class Histories(RuleBasedStateMachine):
         period = self.campaign.status().period - back
         if period < 1:
             return
-        table = rows_of(period, self.fresh, rows, classes=self.classes)
+        table = rows_of(period, self.fresh, rows, classes=self.classes, several=self.several)
         self.fresh += rows
         self._attempt(
             lambda: self.campaign.tell_table(
@@ -112,9 +123,11 @@ class Histories(RuleBasedStateMachine):
         """Draw rows from a pool, and deliver some of them."""
         order = self.campaign.ask()
         pool = rows_of(order.period, 5_000 + self.fresh, 80, classes=self.classes)
+        if self.several:
+            pool["who"] = ["Ada"] * 80
         self.fresh += 80
         before = len(self.campaign.log())
-        self._attempt(lambda: self.campaign.sample({**pool, "y": [None] * 80}, choose=choose))
+        self._attempt(lambda: self.campaign.sample({**pool, "y": [None] * len(pool["y"])}, choose=choose))
         if deliver and len(self.campaign.log()) > before:
             drawn = set(self.campaign.drawn())
             places = [place for place, row_id in enumerate(pool["id"]) if row_id in drawn][:12]
@@ -155,6 +168,22 @@ class Histories(RuleBasedStateMachine):
         if entries:
             seq = data.draw(st.sampled_from(entries))
             self._attempt(lambda: self.campaign.undo(seq, reason="wrong"))
+
+    @rule(data=st.data(), kind=st.sampled_from(["delivered", "closed", "selected", "overridden"]))
+    def undo_and_return(self, data: st.DataObject, kind: str) -> None:
+        """Undo anything in force that can be, and undo that at once: it is never refused, and the model is the one before."""
+        entries = [entry.seq for entry in in_force(self.campaign.log()) if entry.kind == kind]
+        if not entries:
+            return
+        seq, before = data.draw(st.sampled_from(entries)), self.campaign.tracker().coef
+        try:
+            undone = self.campaign.undo(seq, reason="wrong")
+        except DriftpaceError:
+            return
+        self.campaign.undo(undone.entry, reason="it was right")
+        after = self.campaign.tracker().coef
+        assert (before is None) == (after is None)
+        assert before is None or np.array_equal(before, after)
 
     def _attempt(self, change: Any) -> None:
         """Change something, or be refused in one sentence with nothing changed."""

@@ -454,7 +454,7 @@ def _check_unique(marks: Sequence[tuple[str, int, str]], places: IntArray, name:
             by = f" by {mark[2]!r:.80}" if mark[2] else ""
             raise DataError(
                 f"column {name!r} must have another id in each row; rows {earlier + 1:,} and {place + 1:,} both have "
-                f"{mark[0]!r:.80}{by}.",
+                f"{mark[0]!r:.80}{by}: keep one of them.",
                 owner=owner,
             )
 

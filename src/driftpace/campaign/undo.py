@@ -4,7 +4,6 @@ Orders that were placed are facts: what is undone changes which rows are absorbe
 for stay paid, unless the delivery itself was recorded in error (``refund``).
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -16,7 +15,7 @@ from driftpace.campaign.records import Revision, Undone
 from driftpace.campaign.replay import LogInForce, Revised, RowsOf, revise
 from driftpace.campaign.state import CampaignState, fingerprint
 from driftpace.campaign.text import period_name
-from driftpace.campaign.transitions import undone_by, unpack_rows
+from driftpace.campaign.transitions import Labels, labels_in, repeated_labels, undone_by, unpack_rows
 from driftpace.errors import ParameterError, ProtocolError
 from driftpace.records import Money
 from driftpace.storage.base import Entry, Store
@@ -305,10 +304,23 @@ def _check_rows(state: CampaignState, log: Sequence[Entry], plan: _Plan, rows_of
             raise ProtocolError(
                 f"the rows of entry {back[0]} were deleted, because keep_rows is off; deliver them again."
             )
-        ids = [row_id for seq in (seqs if back else ()) for row_id in unpack_rows(rows_of(seq) or b"").ids or ()]
-        if len(set(ids)) < len(ids):
-            twice = Counter(ids).most_common(1)[0][0]
+        twice = _counted_twice([rows_of(seq) or b"" for seq in seqs] if back else [])
+        if twice is not None:
             raise ProtocolError(
                 f"rows such as {twice!r:.80} were delivered again in period {one} since, and would count twice; undo that "
                 "delivery first."
             )
+
+
+def _counted_twice(deliveries: Sequence[bytes]) -> str | None:
+    """Return the id of a row that two deliveries have with a label of the same annotator; None where there is none."""
+    labels: Labels = {}
+    for data in deliveries:
+        packed = unpack_rows(data)
+        again = repeated_labels(packed, labels)
+        if any(again):
+            assert packed.ids is not None
+            return packed.ids[again.index(True)]
+        for row_id, names in labels_in([data]).items():
+            labels.setdefault(row_id, set()).update(names)
+    return None
