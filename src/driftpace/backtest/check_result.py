@@ -175,6 +175,11 @@ class TableCheck:
     row_id: str | None = None
     arguments: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Return the size in one line; ``render`` shows the page."""
+        size = f"{self.rows:,} rows, {len(self.columns):,} columns"
+        return f"TableCheck({self.name!r}, {size}; print(driftpace.backtest.render(...)) shows it)"
+
     @property
     def command(self) -> str:
         """The next command to run, with ``FILE`` in place of the name of the table."""

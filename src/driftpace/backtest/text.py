@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from driftpace.backtest.breach import breach_lines
+from driftpace.backtest.check_result import TableCheck
+from driftpace.backtest.check_text import check_lines
 from driftpace.backtest.judgement import (
     StrategyJudgement,
     find_strategy,
@@ -51,12 +53,22 @@ def summary(result: BacktestResult) -> tuple[SummaryRow, ...]:
     return tuple(_summary_row(result, strategy) for strategy in result.strategies)
 
 
-def render(result: BacktestResult) -> str:
+def render(result: BacktestResult | TableCheck) -> str:
     """Return the summary as plain text, one line for each strategy; costs are shown where a label has a price.
 
     A missed target comes first, with where and why. Baselines that could not run follow with the reason, and how often driftpace
-    ordered.
+    ordered. Of a checked table, return the page that ``driftpace check`` prints.
+
+    >>> print(render(TableCheck(name="sales", rows=0, columns=(), problems=("it has no rows.",))))
+    sales: 0 rows, 0 columns.
+    Problem    It has no rows.
+    Target     none: no other column holds numbers or classes
+    Next       driftpace check FILE --period COLUMN
     """
+    if isinstance(result, TableCheck):
+        size = f"{plural(result.rows, 'row')}, {plural(len(result.columns), 'column')}"
+        page = "\n".join(f"{label:<10} {text}" for label, text in check_lines(result))
+        return f"{result.name}: {size}.\n{page}"
     missed, orders = breach_lines(result), orders_text(result)
     table = render_table(result) + (f"\nOrders of driftpace: {orders}." if orders else "")
     if not missed:
