@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from driftpace.campaign.definition import Definition
     from driftpace.campaign.export_import import export_campaign, import_campaign
     from driftpace.campaign.ledger import LEDGER_COLUMNS, Ledger, LedgerColumn
+    from driftpace.campaign.record_text import render
     from driftpace.campaign.records import LedgerRow, Order, Receipt, Revision, Served, Stage, Status, Undone
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Undone",
     "export_campaign",
     "import_campaign",
+    "render",
 ]
 
 if not TYPE_CHECKING:  # type checkers use the imports above and reject other names
@@ -48,5 +50,6 @@ if not TYPE_CHECKING:  # type checkers use the imports above and reject other na
             "Undone": "records",
             "export_campaign": "export_import",
             "import_campaign": "export_import",
+            "render": "record_text",
         },
     )

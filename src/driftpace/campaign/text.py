@@ -141,6 +141,26 @@ def receipt_sentence(receipt: "Receipt", source: str) -> str:
     return f"{rows} to {period}{arrived}" + (f"; skipped {skipped}." if skipped else ".")
 
 
+def receipt_lines(receipt: "Receipt") -> list[Line]:
+    """Return what a delivery had besides its rows, what it revised or closed, and what is next."""
+    lines: list[Line] = [("Unlisted", counted.sentence) for counted in receipt.unknown_categories]
+    lines += [("Missing", filled.sentence) for filled in receipt.filled]
+    if receipt.others:
+        lines.append(("Warning", f"{plural(receipt.others, 'row')} that were not drawn for the period"))
+    if receipt.mismatch is not None:
+        hint = "" if receipt.effective is not None else "; --balance weights rows that were not labelled at random"
+        lines.append(("Warning", receipt.mismatch.sentence + hint))
+    if receipt.effective is not None:
+        lines.append(("Balanced", f"the rows of the period count for {receipt.effective:.1f} rows of the pool"))
+    if receipt.revision is not None:
+        lines.append(("Revised", receipt.revision.sentence))
+    if receipt.report is not None:
+        lines += report_lines(receipt.report, receipt.order.key)
+    elif not receipt.order.closed:
+        lines += [("Next", order_sentence(receipt.order)), ("Reason", capitalized(receipt.order.request.reason))]
+    return lines
+
+
 def named_periods(counts: Mapping[str, int]) -> str:
     """Return the rows of other periods by period, in parentheses; "" if they are not known.
 

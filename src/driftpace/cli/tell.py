@@ -11,7 +11,6 @@ from driftpace.cli.output import Form
 if TYPE_CHECKING:
     from driftpace.campaign import Campaign
     from driftpace.campaign.records import Receipt
-    from driftpace.cli.output import Line
 
 
 def tell(
@@ -101,30 +100,14 @@ def _tell_file(campaign: "Campaign", file: str, sheet: str | None, options: dict
 
 
 def _print(receipt: "Receipt", source: str, form: Form, *, dry_run: bool) -> None:
-    from driftpace.campaign.text import capitalized, order_sentence, receipt_sentence, report_lines
+    from driftpace.campaign.text import receipt_lines, receipt_sentence
     from driftpace.cli.output import NOTHING_WRITTEN, print_answer, print_json, print_note
-    from driftpace.formatting import plural
 
     if form is Form.JSON:
         from driftpace.campaign.serialization import receipt_json
 
         print_json(receipt_json(receipt))
     else:
-        lines: list[Line] = [("Unlisted", counted.sentence) for counted in receipt.unknown_categories]
-        lines += [("Missing", filled.sentence) for filled in receipt.filled]
-        if receipt.others:
-            lines.append(("Warning", f"{plural(receipt.others, 'row')} that were not drawn for the period"))
-        if receipt.mismatch is not None:
-            hint = "" if receipt.effective is not None else "; --balance weights rows that were not labelled at random"
-            lines.append(("Warning", receipt.mismatch.sentence + hint))
-        if receipt.effective is not None:
-            lines.append(("Balanced", f"the rows of the period count for {receipt.effective:.1f} rows of the pool"))
-        if receipt.revision is not None:
-            lines.append(("Revised", receipt.revision.sentence))
-        if receipt.report is not None:
-            lines += report_lines(receipt.report, receipt.order.key)
-        elif not receipt.order.closed:
-            lines += [("Next", order_sentence(receipt.order)), ("Reason", capitalized(receipt.order.request.reason))]
-        print_answer(f"{receipt.order.campaign}: {receipt_sentence(receipt, source)}", lines)
+        print_answer(f"{receipt.order.campaign}: {receipt_sentence(receipt, source)}", receipt_lines(receipt))
     if dry_run:
         print_note(NOTHING_WRITTEN)
