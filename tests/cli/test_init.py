@@ -65,6 +65,19 @@ def test_a_season_and_a_share_for_the_audit(folder: Path, run: Run) -> None:
     assert (definition("churn").season, definition("churn").audit) == (12, 0.1)
 
 
+def test_columns_with_a_role_and_a_delay_are_said(folder: Path, run: Run) -> None:
+    roles = ("--weight", "w", "--annotator", "who", "--groups", "person", "--id", "visit", "--delay", "2")
+    code, out, err = run("init", "churn", "--target", "y", "--features", "a", "--epsilon", "0.1", *roles)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[2:7] == [
+        "Row ID     visit",
+        "Groups     person",
+        "Weights    w",
+        "Annotators who",
+        "Delay      labels may arrive up to 2 periods late; the next order does not wait for them",
+    ]
+
+
 def test_numbers_need_no_table(folder: Path, run: Run) -> None:
     assert run("init", "prices", "--target", "price", "--epsilon", "0.1", "--features", "size, rooms")[0] == 0
     created = definition("prices")

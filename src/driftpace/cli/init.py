@@ -453,7 +453,12 @@ class _Creation:
                 "storage": where,
                 "file": configuration,
             },
-            notes=[("Predicts", describe_task(definition)), *row_id, *(note for note in notes if note not in row_id)],
+            notes=[
+                ("Predicts", describe_task(definition)),
+                *row_id,
+                *_roles(definition),
+                *(note for note in notes if note not in row_id),
+            ],
             lines=[("File", f"{configuration}, the configuration file"), ("Next", f"driftpace ask {name}{key}")],
             dry_run=self.dry_run,
         )
@@ -475,6 +480,26 @@ class _Creation:
         if not self.dry_run:
             with place.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
+
+
+def _roles(definition: "Definition") -> "list[Line]":
+    """Return the columns with a role of their own, and how late labels may be."""
+    from driftpace.formatting import plural
+
+    roles: list[Line] = [
+        (label, column)
+        for label, column in (
+            ("Groups", definition.groups),
+            ("Weights", definition.weight),
+            ("Exposure", definition.exposure),
+            ("Annotators", definition.annotator),
+        )
+        if column is not None
+    ]
+    if definition.delay is not None:
+        late = plural(definition.delay, "period")
+        roles.append(("Delay", f"labels may arrive up to {late} late; the next order does not wait for them"))
+    return roles
 
 
 def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]]":
