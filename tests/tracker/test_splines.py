@@ -86,7 +86,9 @@ def test_a_saved_tracker_goes_on_with_the_same_columns(tmp_path: Path, pool: boo
     reports = []
     for one in (tracker, again):
         one.ask()
-        reports.append(one.tell(X, y))
+        report = one.tell(X, y)
+        assert report is not None
+        reports.append(report)
     assert reports[0].risk_bound == reports[1].risk_bound
     assert tracker.columns == again.columns
     assert tracker.columns is not None

@@ -512,7 +512,7 @@ def _scalar_terms(
     loss = rows.loss
     assert isinstance(loss, LinearLoss)
     curve = loss.curve
-    slopes, bends = rows.weighted(curve.slope(scores, rows.y)), rows.weighted(curve.bend(scores, rows.y))
+    slopes, bends = rows.weighted(curve.slope(scores, rows.y)), rows.bends(model)
     whitened = white.white_rows(rows.X)
     scratch = whitened @ inverse  # large temporary arrays cost more than what is computed in them
     reach = np.einsum("ij,ij->i", scratch, whitened)
