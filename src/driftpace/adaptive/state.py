@@ -99,9 +99,9 @@ class AdaptiveConfig:
     ``certificate_level`` is the confidence of certificates. ``orders`` is the most orders of a period, None for as many batches
     as are useful. ``season`` is the number of periods after which the drift may repeat itself. ``audit`` is the share of each
     order that is held out for the audit, None for none. ``delay`` is how many periods late labels may be, None where they are in
-    time. ``metric`` is a target in a metric, in place of the other two. With
-    ``near_start`` the first model is expected near the one that the tracker starts from, how near is left to the rows. ``expanded`` says that rows
-    have spline terms or products among their last columns.
+    time. ``metric`` is a target in a metric, in place of the other two. With ``near_start`` the first model is expected near the
+    one that the tracker starts from, how near is left to the rows. ``expanded`` says that rows have spline terms or products
+    among their last columns.
     """
 
     epsilon: float | None = None
