@@ -1,6 +1,6 @@
 """Counts, amounts and quantiles in worlds with known truth: stated and true excess risk, and labels.
 
-python -m benchmarks target_worlds [--runs 12] [--periods 20]
+python -m benchmarks target_worlds [--runs 12] [--periods 20] [--only NAME ...]
 
 Squared loss in the same shapes of drift shows what is due to the drift models and not to the loss.
 """
@@ -73,12 +73,14 @@ def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks target_worlds")
     parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--periods", type=int, default=20)
+    parser.add_argument("--only", nargs="*", default=tuple(LOSSES), help="names of losses")
     given = parser.parse_args(list(options))
     print(f"{given.runs} runs of {given.periods} periods")
     print("| " + " | ".join(HEADS) + " |")
     print("|" + "---|" * len(HEADS))
     shapes: tuple[Shape, ...] = tuple(shape for shape in get_args(Shape) if shape in SHAPES)
-    for name, (_, epsilon) in LOSSES.items():
+    for name in given.only:
+        _, epsilon = LOSSES[name]
         for features in (5, 15):
             for shape in shapes:
                 runs = np.array([run(name, features, shape, given.periods, seed) for seed in range(given.runs)])

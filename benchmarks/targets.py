@@ -1,6 +1,6 @@
 """Counts, amounts and quantiles on real tables: whether the target is met, with how many labels, and the loss on test rows.
 
-python -m benchmarks targets [--runs 5] [--only NAME ...]
+python -m benchmarks targets [--runs 5] [--only NAME ...] [--tolerances 0.05 ...]
 
 scikit-learn, where it is installed, is re-fitted in every period on the labels that driftpace bought: on those of the period, and
 on those of the last three; its penalty is the best of several in hindsight.
@@ -178,6 +178,7 @@ def main(options: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks targets")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", nargs="*", default=None, help="names of tables that begin so")
+    parser.add_argument("--tolerances", type=float, nargs="*", default=None, help="those of a task's that are measured")
     given = parser.parse_args(list(options))
     print(f"{given.runs} runs of every table")
     print("| " + " | ".join(HEADS) + " |")
@@ -189,6 +190,8 @@ def main(options: Sequence[str] = ()) -> None:
         if given.only and not any(task.name.startswith(name) for name in given.only):
             continue
         for tolerance in task.tolerances:
+            if given.tolerances and tolerance not in given.tolerances:
+                continue
             print("| " + " | ".join(line(task, tolerance, given.runs)) + " |", flush=True)
     print(LEGEND)
 

@@ -27,6 +27,7 @@ from driftpace.adaptive.sample_size import RowsNeeded, next_batch, risk_after, r
 from driftpace.adaptive.season import MOST_SEASON, SEASONS, season_length
 from driftpace.adaptive.start import residual_scale, robust_start, tuned_start, with_scale
 from driftpace.adaptive.state import (
+    FIRST_EXPANDED,
     FIRST_ROWS,
     PILOT,
     AdaptiveConfig,
@@ -43,6 +44,7 @@ from driftpace.adaptive.state import (
 
 __all__ = [
     "CHOICES",
+    "FIRST_EXPANDED",
     "FIRST_ROWS",
     "LEAST_HELD_OUT",
     "MOST_DELAY",

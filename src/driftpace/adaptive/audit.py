@@ -18,6 +18,7 @@ constant: the weighted mean of the measured risks then approaches the goal at th
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -264,11 +265,14 @@ def with_errors(
     rows: DesignRows,
     parts: tuple[slice, ...],
     noise: float,
-    epsilon: float,
+    epsilons: Sequence[float],
 ) -> tuple[ErrorRecord, ...]:
-    """Return the records of the blocks after a period, the ``rows`` of whose first order had these gradients at a prediction."""
+    """Return the records of the blocks after a period, the ``rows`` of whose first order had these gradients at a prediction.
+
+    ``epsilons`` say how exact the measurement of each block has to be.
+    """
     after = []
-    for record, part in zip(records, parts, strict=True):
+    for record, part, epsilon in zip(records, parts, epsilons, strict=True):
         measured = mean_product(gradients[:, part], noise, rows.groups, rows.weights)
         after.append(record if measured is None else record.with_measured(measured, epsilon))
     return tuple(after)

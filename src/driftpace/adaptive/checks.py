@@ -306,7 +306,7 @@ def _target(state: AdaptiveState, judged: PeriodJudgement) -> Assumption:
     Where the loss is a quadratic only near its minimiser a lax target lets the model stray to where it is not one.
     """
     name = "target"
-    slopes = judged.coordinates.white(judged.model)[state.parts[-1]]
+    slopes = judged.coordinates.white(judged.model)[state.parts[min(1, len(state.parts) - 1)].start :]
     explained = 0.5 * float(slopes @ slopes)
     sentence = f"The columns reduce the loss by about {explained:.2g} (target {judged.epsilon:.2g})"
     if judged.epsilon <= 0.5 * explained:

@@ -75,8 +75,16 @@ def with_diagonal(matrix: FloatArray, added: FloatArray | float) -> FloatArray:
     return result
 
 
-def blocks(size: int, intercept: bool, outputs: int = 1) -> tuple[slice, ...]:
-    """Return the blocks of coordinates: the levels, one for each output, and the slopes, or all of them."""
-    if intercept and size > outputs:
-        return (slice(0, outputs), slice(outputs, size))
-    return (slice(0, size),)
+def blocks(size: int, intercept: bool, outputs: int = 1, bands: tuple[int, ...] = ()) -> tuple[slice, ...]:
+    """Return the blocks of coordinates: the levels, one for each output, the slopes, and ``bands`` of so many last columns each.
+
+    >>> blocks(8, True, bands=(2, 3))
+    (slice(0, 1, None), slice(1, 3, None), slice(3, 5, None), slice(5, 8, None))
+    """
+    ends = [size - outputs * sum(bands)]
+    for band in bands:
+        ends.append(ends[-1] + outputs * band)
+    starts = [0, *ends[:-1]]
+    if intercept and ends[0] > outputs:
+        starts, ends = [0, outputs, *ends[:-1]], [outputs, *ends]
+    return tuple(slice(start, end) for start, end in zip(starts, ends, strict=True))

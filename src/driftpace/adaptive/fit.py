@@ -28,6 +28,7 @@ from driftpace.losses.vector import outer_rows, summed_over_outputs
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 _ROUNDS = 3
+_TWO_BLOCKS = 2
 _NEWTON = 30
 _HALVINGS = 20
 _GOOD_SHARE = 0.5
@@ -150,7 +151,7 @@ def fit_period(
             posteriors.append(posterior)
             if attempt == 0:
                 surprise, freedom = surprise + one, freedom + count
-        if rows.quadratic:
+        if rows.quadratic and len(parts) <= _TWO_BLOCKS:
             break
         before, mixtures = (
             mixtures,
@@ -321,11 +322,21 @@ def _of_block(
     part = parts[index]
     if len(parts) == 1:
         return hessian, score
-    other = parts[1 - index]
-    mean, variance = mixtures[1 - index].center, mixtures[1 - index].total
-    inner = with_diagonal(hessian[other, other], noises[1 - index] / variance)
+    others = [place for place in range(len(parts)) if place != index]
+    if len(others) == 1:
+        other: slice | IntArray = parts[others[0]]
+        mean = mixtures[others[0]].center
+        held: FloatArray | float = noises[others[0]] / mixtures[others[0]].total
+        inside = hessian[other, other]
+    else:
+        other = np.concatenate([np.arange(parts[place].start, parts[place].stop) for place in others])
+        mean = np.concatenate([mixtures[place].center for place in others])
+        totals = [mixtures[place].total for place in others]
+        held = _strength(tuple(parts[place] for place in others), totals, [noises[place] for place in others])
+        inside = hessian[np.ix_(other, other)]
+    inner = with_diagonal(inside, held)
     through = solved(inner, hessian[other, part])
-    rest = score[other] - hessian[other, other] @ mean
+    rest = score[other] - inside @ mean
     return (
         hessian[part, part] - hessian[part, other] @ through,
         score[part] - hessian[part, other] @ mean - through.T @ rest,
@@ -501,7 +512,7 @@ def _scalar_terms(
     loss = rows.loss
     assert isinstance(loss, LinearLoss)
     curve = loss.curve
-    slopes, bends = rows.weighted(curve.slope(scores, rows.y)), rows.weighted(curve.bend(scores, rows.y))
+    slopes, bends = rows.weighted(curve.slope(scores, rows.y)), rows.bends(model)
     whitened = white.white_rows(rows.X)
     scratch = whitened @ inverse  # large temporary arrays cost more than what is computed in them
     reach = np.einsum("ij,ij->i", scratch, whitened)

@@ -50,7 +50,7 @@ def _with_one_more(state: AdaptiveState) -> AdaptiveState:
     white = coordinates(hessian / max(memory.hessian_rows, 1.0))
     embed = np.zeros((columns * (old + 1), columns * old))
     embed[_kept_places(old, columns), np.arange(columns * old)] = 1.0
-    banks = turned_blocks(state.banks, white.factor.T @ embed @ state.coordinates.inverse.T, old + 1)
+    banks = turned_blocks(state.banks, white.factor.T @ embed @ state.coordinates.inverse.T)
     offset = np.zeros(model.size)
     offset[old] = model[old] if state.intercept else 0.0
     shift = white.white(offset)

@@ -261,10 +261,10 @@ def look_at_metric(  # noqa: PLR0913  what is known of a period
         )
     beyond = _out_of_reach(target, memory)
     allowed = allowed_error(target, best, deviation, beyond=beyond)
-    slopes = white.white(model)[parts[-1]]
+    slopes = white.white(model)[parts[min(1, len(parts) - 1)].start :]
     cap = max(0.25 * float(slopes @ slopes), _LEAST_CAP * noise)
     if target.metric == "auc" and len(parts) > 1:  # the level is no part of it: only what the slopes cost is limited
-        cap *= risk / max(0.5 * sizes[-1] * float(variances[-1]), _LEAST_CAP * risk, 1e-300)
+        cap *= risk / max(0.5 * float(sizes[1:] @ variances[1:]), _LEAST_CAP * risk, 1e-300)
     return MetricLook(
         target=target,
         memory=memory,

@@ -69,13 +69,13 @@ def _with_errors(
     assert fit is not None
     white, noise = judged.coordinates, _known_noise(state, judged)
     predicted = white.plain(np.concatenate([view.center for view in judged.views]))
-    first = slice(0, decision.first)
+    first, epsilons = slice(0, decision.first), _exactness(state, judged)
 
     def measured_errors(records: tuple[ErrorRecord, ...], model: FloatArray) -> tuple[ErrorRecord, ...]:
         ordered = rows.select(first)
         whitened = None if fit.whitened is None else fit.whitened[first]
         gradients = gradients_at(ordered, whitened, white, model, fit.curvature)
-        return with_errors(records, gradients, ordered, state.parts, noise, judged.epsilon)
+        return with_errors(records, gradients, ordered, state.parts, noise, epsilons)
 
     records = measured_errors(audit.records or (ErrorRecord(),) * len(state.parts), predicted)
     audit = replace(audit, records=_with_sizes(records, judged.views, fit.posteriors))
@@ -83,6 +83,14 @@ def _with_errors(
     if season is not None and remembered is not None:
         season = replace(season, records=measured_errors(season.records, remembered))
     return replace(after, audit=audit, season=season)
+
+
+def _exactness(state: AdaptiveState, judged: PeriodJudgement) -> list[float]:
+    """Return how exact the error of each block has to be measured: within the target, that of a band within its share of it."""
+    costs = state.sizes * [view.total for view in judged.views]
+    shares = costs / max(float(costs.sum()), 1e-300)
+    shares[: len(costs) - len(state.bands)] = 1.0
+    return [max(judged.epsilon * float(share), 1e-300) for share in shares]
 
 
 def _known_noise(state: AdaptiveState, judged: PeriodJudgement) -> float:

@@ -102,7 +102,11 @@ class DesignRows:
 
     def bends(self, w: FloatArray) -> FloatArray:
         """Return the second derivative of each row's loss in its score, or scores."""
-        return self.weighted(_curve(self.loss).bend(self.scores(w), self.y))
+        bends = _curve(self.loss).bend(self.scores(w), self.y)
+        shared = 0.0 if isinstance(self.loss, VectorLoss) else self.loss.shared_curvature
+        if shared and len(self):
+            bends = (1.0 - shared) * bends + shared * bends.mean()
+        return self.weighted(bends)
 
     def weighted(self, values: FloatArray) -> FloatArray:
         """Return a value for each row, or an array, times the weight of the row."""

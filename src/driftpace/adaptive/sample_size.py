@@ -22,7 +22,7 @@ from driftpace.adaptive.delay import (
     steady,
 )
 from driftpace.adaptive.sizing import Criterion, proven_samples, rows_needed, variances_after
-from driftpace.adaptive.state import PILOT, AdaptiveConfig, AdaptiveState, PeriodJudgement, drift, early
+from driftpace.adaptive.state import AdaptiveConfig, AdaptiveState, PeriodJudgement, drift, early
 
 BATCHES, SHARE = 2, 0.5
 """The batches before this one ask for a share of what seems missing: they may show that fewer are enough."""
@@ -76,9 +76,7 @@ def rows_missing(
     Uneven weights leave so many rows fewer, ``lost``, in the initial sample; after it what they cost is part of the noise.
     """
     criterion, kept = _aim(config, state, judged), gathered - seen
-    pilot = (
-        PILOT * state.columns - state.memory.rows - gathered + lost
-    )  # a model passes through fewer, and looks certain
+    pilot = state.pilot - state.memory.rows - gathered + lost  # a model passes through fewer, and looks certain
     if config.delay is not None:
         return _missing_in_use(config, state, judged, gathered=gathered, pilot=pilot, batch=batch)
     missing = max(_needed(criterion, state, judged) - kept, pilot, 0)
@@ -155,7 +153,7 @@ def risk_in_use(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudg
 def risk_after(criterion: Criterion, state: AdaptiveState, judged: PeriodJudgement, rows: int) -> float:
     """Return the risk that ``rows`` more than the judgement has seen leave."""
     noise = float(judged.noise_upper)
-    if rows == 0 or criterion.confidence is not None or not state.banks:
+    if rows == 0 or criterion.confidence is not None or not (state.banks or state.bands):
         return criterion.risk(state.sizes, variances_after(state.output_sizes, judged.variances, noise, rows))
     from driftpace.adaptive.kernels import mean_risk
 
@@ -165,7 +163,7 @@ def risk_after(criterion: Criterion, state: AdaptiveState, judged: PeriodJudgeme
 def _needed(criterion: Criterion, state: AdaptiveState, judged: PeriodJudgement) -> int:
     """Return how many rows beyond those that the judgement has seen meet the criterion."""
     noise = float(judged.noise_upper)
-    if criterion.confidence is not None or not state.banks:
+    if criterion.confidence is not None or not (state.banks or state.bands):
         return rows_needed(criterion, state.sizes, judged.variances, noise, MOST, state.outputs)
     from driftpace.adaptive.kernels import fewest_rows
 
@@ -179,7 +177,7 @@ def next_batch(state: AdaptiveState, missing: int, *, gathered: int, batch: int,
     if missing == 0:
         return 0
     if orders is not None:
-        pilot = PILOT * state.columns - gathered
+        pilot = state.pilot - gathered
         if not state.banks and pilot > 0:  # the initial sample is no order: before it the noise is not known
             return pilot
         return max(math.ceil(FIRST_ORDER * missing) if batch + 1 < orders else missing, least)

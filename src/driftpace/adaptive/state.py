@@ -10,6 +10,7 @@ from driftpace.adaptive.audit import (
     AuditState,
     with_record,
 )
+from driftpace.adaptive.bands import first_bands, with_common_speed
 from driftpace.adaptive.bank import (
     FORGETTING,
     Bank,
@@ -46,9 +47,15 @@ from driftpace.typing import FloatArray
 FIRST_ROWS = 10
 """Rows asked before the number of columns is known: enough to see the columns and the noise within a half."""
 
+FIRST_EXPANDED = 40
+"""The same where columns are expanded: knots are at quantiles of these rows."""
+
 PILOT = 3
 """Rows for each column in the first batch of all: with two, leverages average a half, and one first period in a hundred of a
 table with rare values looked known when it was not; with three none did."""
+
+BAND_PILOT = 0.5
+"""The same for each expanded column."""
 
 AIM = 0.82
 """The share of the target that a mean is aimed at, since a risk that is estimated is met on average only."""
@@ -71,6 +78,12 @@ LEAST_LOSS = 0.2
 JUMP_SIZE = 0.7
 """The cost of a jump, in units of what the model explains."""
 
+LEAST_SHARE = 0.001
+"""The least share of a drift, or of a jump, that all expanded columns together are expected to have."""
+
+APPEARS = 0.02
+"""What bands that explained nothing may explain after a jump, as a share of what the model explains."""
+
 _ROUNDS = 4
 _VAGUE = 4.0
 _NEARER = 4.0 ** -np.arange(9)
@@ -86,8 +99,9 @@ class AdaptiveConfig:
     ``certificate_level`` is the confidence of certificates. ``orders`` is the most orders of a period, None for as many batches
     as are useful. ``season`` is the number of periods after which the drift may repeat itself. ``audit`` is the share of each
     order that is held out for the audit, None for none. ``delay`` is how many periods late labels may be, None where they are in
-    time. ``metric`` is a target in a metric, in place of the other two. With
-    ``near_start`` the first model is expected near the one that the tracker starts from, how near is left to the rows.
+    time. ``metric`` is a target in a metric, in place of the other two. With ``near_start`` the first model is expected near the
+    one that the tracker starts from, how near is left to the rows. ``expanded`` says that rows have spline terms or products
+    among their last columns.
     """
 
     epsilon: float | None = None
@@ -100,6 +114,7 @@ class AdaptiveConfig:
     delay: int | None = None
     metric: MetricTarget | None = None
     near_start: bool = False
+    expanded: bool = False
 
     @property
     def noise_rates(self) -> tuple[float, ...]:
@@ -135,7 +150,8 @@ class AdaptiveState:
     what :mod:`driftpace.adaptive.dependence` adds up, ``search`` what shows a season where none was given, ``closed`` the last
     orders where labels may be late. ``scale`` is that of residuals, learned from ``scale_rows`` rows where the loss needs it.
     ``metric`` is what is remembered of the metric in which the target is given. ``inherited`` are the banks of an earlier model
-    whose drift is expected again, of which the first bank takes the probabilities of drift models and jumps.
+    whose drift is expected again, of which the first bank takes the probabilities of drift models and jumps. ``bands`` are
+    numbers of columns: the last ones are expanded columns, and each band of them is a block.
     """
 
     model: FloatArray
@@ -153,6 +169,7 @@ class AdaptiveState:
     scale_rows: float = 0.0
     metric: MetricMemory | None = None
     inherited: tuple[Bank, ...] = ()
+    bands: tuple[int, ...] = ()
 
     @property
     def size(self) -> int:
@@ -172,12 +189,18 @@ class AdaptiveState:
     @property
     def parts(self) -> tuple[slice, ...]:
         """The blocks of coordinates."""
-        return blocks(self.size, self.intercept, self.outputs)
+        return blocks(self.size, self.intercept, self.outputs, self.bands)
 
     @property
     def sizes(self) -> FloatArray:
         """The number of coordinates in each block."""
         return np.array([float(part.stop - part.start) for part in self.parts])
+
+    @property
+    def pilot(self) -> int:
+        """The rows of the very first batch. Expanded columns need fewer: until rows show it, they explain next to nothing."""
+        expanded = sum(self.bands)
+        return PILOT * (self.columns - expanded) + math.ceil(BAND_PILOT * expanded)
 
     @property
     def output_sizes(self) -> FloatArray:
@@ -213,15 +236,26 @@ class PeriodJudgement:
         """
         mixtures = self.mixtures
         known = self.variances / np.maximum([mixture.total for mixture in mixtures], 1e-300)
-        shares = np.array([mixture.shares for mixture in mixtures])
-        return shares, np.array([mixture.around for mixture in mixtures]) * known[:, None]
+        most = max(len(mixture.shares) for mixture in mixtures)
+        shares, variances = np.zeros((len(mixtures), most)), np.zeros((len(mixtures), most))
+        for block, mixture in enumerate(
+            mixtures
+        ):  # a first period has one component for some blocks, and many for others
+            shares[block, : len(mixture.shares)] = mixture.shares
+            variances[block, : len(mixture.shares)] = mixture.around * known[block]
+        return shares, variances
 
 
 def first_state(
-    start: FloatArray, intercept: bool, noise_rates: tuple[float, ...] = FIXED_RATE, outputs: int = 1
+    start: FloatArray,
+    intercept: bool,
+    noise_rates: tuple[float, ...] = FIXED_RATE,
+    outputs: int = 1,
+    bands: tuple[int, ...] = (),
 ) -> AdaptiveState:
     """Return the state before the first row; ``start`` has the intercept first, and the coefficients of a column together."""
-    return AdaptiveState(model=start, intercept=intercept, memory=no_memory(start.size, noise_rates, outputs))
+    memory = no_memory(start.size, noise_rates, outputs)
+    return AdaptiveState(model=start, intercept=intercept, memory=memory, bands=bands)
 
 
 def centered_at(state: AdaptiveState, place: FloatArray) -> AdaptiveState:
@@ -283,10 +317,15 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
         ),
     )
     noise = early
+    fit: AdaptiveFit | None = None
     for _ in range(_ROUNDS):
-        views = _first_views(config, white.white(state.model), state.parts, _VAGUE * early)
+        start = white.white(state.model)
+        vague = state.parts[: len(state.parts) - len(state.bands)]
+        views = _first_views(config, start, vague, _VAGUE * early)
+        if state.bands:
+            views += first_bands(start, state.parts[len(vague) :], early, fit)
         fit = fit_period(rows, memory, white, views, state.parts, noise, floor=floor, margin=config.noise_margin)
-        if rows.quadratic and rows.effective < PILOT * state.columns:
+        if rows.quadratic and rows.effective < state.pilot:
             fit = _with_all_as_noise(fit, _level_free(state, rows, white, floor))
             noise = fit.noise
             break
@@ -295,6 +334,7 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
         if settled:
             break
         white = first_metric(rows, plain, fit.model)
+    assert fit is not None
     if isinstance(rows.loss, LinearLoss) and fit.noise_upper > rows.loss.most_noise:
         fit = _with_noise_at_most(fit, rows.loss.most_noise)
         noise = fit.noise
@@ -408,7 +448,8 @@ def _judge_at(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, at
     white = metric(rows, memory, at)
     unseen = _labels_unseen(config, rows)
     forgetting = 0.0 if unseen else FORGETTING
-    banks = in_coordinates(tuple(predict(bank, forgetting=forgetting) for bank in state.banks), state, white)
+    banks = tuple(predict(bank, forgetting=forgetting) for bank in state.banks)
+    banks = in_coordinates(banks if unseen else with_common_speed(banks, len(state.bands)), state, white)
     noise, upper = noise_of(memory.noise.estimate(), floor, config.noise_margin)
     views = tuple(
         prediction_of(bank, jump, jumps=not unseen)
@@ -490,38 +531,47 @@ def jump_variances(state: AdaptiveState, white: Coordinates, noise: float) -> tu
     As far as what the model explains; the level also by the noise.
     """
     center = white.white(state.model)
-    parts = state.parts
-    explained = float(np.square(center[parts[-1]]).sum()) + noise / state.size
-    slopes = explained / (parts[-1].stop - parts[-1].start)
-    if len(parts) == 1:
-        return (JUMP_SIZE * slopes,)
-    return (JUMP_SIZE * (noise + explained / state.outputs), JUMP_SIZE * slopes)
+    parts, bands = state.parts, len(state.bands)
+    each = [float(np.square(center[part]).sum()) for part in parts]
+    first = len(parts) - bands - 1  # the block of the slopes
+    explained = sum(each[first:]) + noise / state.size
+    sizes = [part.stop - part.start for part in parts]
+    found = [
+        JUMP_SIZE * (each[first] + explained - sum(each[first:])) / sizes[first]
+        if bands
+        else JUMP_SIZE * explained / sizes[first]
+    ]
+    found += [
+        JUMP_SIZE * (each[band] + APPEARS * explained / bands) / sizes[band] for band in range(first + 1, len(parts))
+    ]
+    return tuple(found) if first == 0 else (JUMP_SIZE * (noise + explained / state.outputs), *found)
 
 
 def in_coordinates(banks: tuple[Bank, ...], state: AdaptiveState, white: Coordinates) -> tuple[Bank, ...]:
     """Return banks in new coordinates; the level of an average row moves with what is average, as surely as slopes are known."""
     assert state.coordinates is not None
     turn = white.factor.T @ state.coordinates.inverse.T
-    return turned_blocks(banks, turn, state.outputs)
+    return turned_blocks(banks, turn)
 
 
-def turned_blocks(banks: tuple[Bank, ...], turn: FloatArray, outputs: int) -> tuple[Bank, ...]:
-    """Return banks in coordinates turn @ u, of which the first ``outputs`` are levels where there are two blocks."""
-    if len(banks) == 1:
-        return (turned(banks[0], turn),)
-    level, slopes = banks
-    shares, before = slopes.shares, level.size
-    along = turn[:outputs, before:]
-    return (
-        turned(
-            level,
-            turn[:outputs, :before],
-            place=_products(along, shares @ slopes.place),
-            velocity=_products(along, shares @ slopes.velocity),
-            spread=sum(float(row @ row) for row in along) / outputs * float(shares @ slopes.spread),
-        ),
-        turned(slopes, turn[outputs:, before:]),
-    )
+def turned_blocks(banks: tuple[Bank, ...], turn: FloatArray) -> tuple[Bank, ...]:
+    """Return banks in coordinates turn @ u; what a later block adds to an earlier one is known as well as it is."""
+    after = np.cumsum([0, *(turn.shape[0] * bank.size // turn.shape[1] for bank in banks)])
+    before = np.cumsum([0, *(bank.size for bank in banks)])
+    found = []
+    for block, bank in enumerate(banks):
+        rows = slice(after[block], after[block + 1])
+        place: FloatArray | float = 0.0
+        velocity: FloatArray | float = 0.0
+        spread = 0.0
+        for later in range(block + 1, len(banks)):  # of two blocks, the level moves with what is average
+            other, along = banks[later], turn[rows, before[later] : before[later + 1]]
+            place = place + _products(along, other.shares @ other.place)
+            velocity = velocity + _products(along, other.shares @ other.velocity)
+            spread += sum(float(row @ row) for row in along) / len(along) * float(other.shares @ other.spread)
+        own = turn[rows, before[block] : before[block + 1]]
+        found.append(turned(bank, own, place=place, velocity=velocity, spread=spread))
+    return tuple(found)
 
 
 def _products(matrix: FloatArray, vector: FloatArray) -> FloatArray:
@@ -568,8 +618,8 @@ def advance(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judg
         )
     else:
         banks = tuple(
-            first_bank(fit.center[part], float(variance), 2.0 * judged.epsilon / (part.stop - part.start))
-            for part, variance in zip(state.parts, fit.variances, strict=True)
+            first_bank(fit.center[part], float(variance), unit)
+            for part, variance, unit in zip(state.parts, fit.variances, step_units(state, judged), strict=True)
         )
         if len(state.inherited) == len(banks):
             banks = tuple(inherit(bank, before) for bank, before in zip(banks, state.inherited, strict=True))
@@ -588,6 +638,19 @@ def advance(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judg
         search=search,
         inherited=(),
     )
+
+
+def step_units(state: AdaptiveState, judged: PeriodJudgement) -> list[float]:
+    """Return the variance of a step that costs the target in each block; of a band, its share by what it explains."""
+    sizes, center = state.sizes, judged.coordinates.white(judged.model)
+    shares = np.ones(len(sizes))
+    if state.bands:
+        first = len(sizes) - len(state.bands) - 1
+        energy = np.array([float(np.square(center[part]).sum()) for part in state.parts])
+        least = LEAST_SHARE / len(state.bands)
+        shares[first:] = np.maximum(energy[first:] / max(float(energy[first]), 1e-300), least)
+        shares[first] = 1.0
+    return [2.0 * judged.epsilon * float(share) / float(size) for share, size in zip(shares, sizes, strict=True)]
 
 
 def products_with(state: AdaptiveState, judged: PeriodJudgement) -> FloatArray:

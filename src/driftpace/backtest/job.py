@@ -16,6 +16,7 @@ from driftpace.backtest.population import Population, find_population, scores_of
 from driftpace.backtest.table import Panel
 from driftpace.errors import DataError, ParameterError
 from driftpace.losses import LinearLoss, Loss, SoftmaxLoss, VectorLoss, classifies, get_loss, loss_names
+from driftpace.tables.expansion import ExpansionRequest
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray, IntArray
 
@@ -27,7 +28,8 @@ class TrackerConfig:
     """The target, and how to make a tracker.
 
     ``maker`` makes a custom tracker from loss, features and seed. ``l2`` are the penalties to choose from, if any.
-    ``orders`` is the most orders of a period, None for batches. ``audit`` is the share of each order that is held out.
+    ``orders`` is the most orders of a period, None for batches. ``audit`` is the share of each order that is held out. ``expand``
+    says which columns are expanded.
     """
 
     epsilon: float | None = None
@@ -40,6 +42,7 @@ class TrackerConfig:
     orders: int | None = None
     season: int | None = None
     audit: float | None = None
+    expand: ExpansionRequest | None = None
     maker: TrackerMaker | None = None
     l2: tuple[float, ...] | None = None
 
@@ -67,7 +70,11 @@ class TrackerConfig:
             )
         }
         given: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-        return Tracker(loss, certificate_level=self.certificate_level, features=features, rng=seed, **given)
+        if self.expand is None:
+            given["features"] = features
+        else:  # rows come with their expanded columns, whose names say what they are
+            given |= self.expand.to_values()
+        return Tracker(loss, certificate_level=self.certificate_level, rng=seed, **given)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

@@ -29,7 +29,7 @@ from driftpace.backtest.run import (
     tracker_strategy,
     worst_assumptions,
 )
-from driftpace.backtest.table import Panel, read_table
+from driftpace.backtest.table import Panel, expanded, read_table
 from driftpace.backtest.target import loss_task
 from driftpace.backtest.workers import Workers, one_thread
 from driftpace.errors import CollinearColumnsError, ParameterError
@@ -37,6 +37,7 @@ from driftpace.formatting import plural
 from driftpace.losses import Loss
 from driftpace.selection import read_l2
 from driftpace.tables.encoding import MissingPolicy
+from driftpace.tables.expansion import ExpansionRequest
 from driftpace.tables.limits import MAX_CATEGORIES
 
 _OWNER = "backtest"
@@ -83,6 +84,8 @@ def backtest(  # noqa: PLR0913  public API
     orders: int | None = None,
     season: int | str | None = None,
     audit: float | None = None,
+    splines: Any = None,
+    interactions: Any = None,
     runs: int = 20,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -138,6 +141,9 @@ def backtest(  # noqa: PLR0913  public API
         After how many periods the drift may repeat itself, as in :class:`~driftpace.Tracker`.
     audit : float, optional
         The share of each order that is held out for the audit, as in :class:`~driftpace.Tracker`.
+    splines, interactions : optional
+        Columns that are expanded, as in :class:`~driftpace.Tracker`; knots are at quantiles of the first period's rows. The excess
+        risk is that over the best model of the expanded columns.
     runs : int
         How many times to replay the table.
     test_fraction : float
@@ -228,6 +234,7 @@ def backtest(  # noqa: PLR0913  public API
                 orders=orders,
                 season=season_length(_OWNER, season),
                 audit=audit,
+                expand=ExpansionRequest.of(_OWNER, splines, interactions),
                 maker=tracker,
                 l2=None if l2 is None else read_l2(_OWNER, l2),
             )
@@ -259,6 +266,8 @@ def replay(  # noqa: PLR0913  public API
     orders: int | None = None,
     season: int | str | None = None,
     audit: float | None = None,
+    splines: Any = None,
+    interactions: Any = None,
     runs: int = 20,
     test_fraction: float = 0.2,
     seed: int = 0,
@@ -284,6 +293,7 @@ def replay(  # noqa: PLR0913  public API
                 orders=orders,
                 season=season_length(_OWNER, season),
                 audit=audit,
+                expand=ExpansionRequest.of(_OWNER, splines, interactions),
                 maker=tracker,
                 l2=None if l2 is None else read_l2(_OWNER, l2),
             )
@@ -304,6 +314,7 @@ def replay(  # noqa: PLR0913  public API
 def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
     began = time.perf_counter()
     asked, runs = config.tracker, config.runs
+    panel = panel if asked.expand is None else expanded(panel, asked.expand, owner=_OWNER)
     with one_thread(), Progress(config.progress) as bar:
         job = prepare(
             panel,
@@ -409,9 +420,10 @@ def _checked(asked: TrackerConfig) -> TrackerConfig:
     if asked.orders is not None:
         validation.count(_OWNER, least=1, orders=asked.orders)
     check_audit(_OWNER, asked.audit)
-    for name in ("l2", "orders", "season", "audit"):
+    for name in ("l2", "orders", "season", "audit", "expand"):
         if getattr(asked, name) is not None and asked.maker is not None:
-            raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name=name)
+            setting = "splines" if name == "expand" else name
+            raise ParameterError("must be None with a custom tracker; got both.", owner=_OWNER, name=setting)
     return asked
 
 

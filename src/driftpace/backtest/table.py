@@ -1,7 +1,7 @@
 """Read a table into a panel: rows by period, numeric features, one target."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
@@ -21,6 +21,7 @@ from driftpace.tables.calendar import UNITS, calendar_column, calendar_names, ch
 from driftpace.tables.cells import numbers_each, without_marks
 from driftpace.tables.dates import parse_dates
 from driftpace.tables.encoding import MISSING_POLICIES, MissingPolicy
+from driftpace.tables.expansion import ExpansionRequest, learn_expansion
 from driftpace.tables.leakage import Leak, find_leaks
 from driftpace.tracker.inputs import as_rates
 from driftpace.typing import BoolArray, FloatArray, IntArray
@@ -439,3 +440,17 @@ def _without_constants(
     if not moves.any():
         raise DataError("at least one feature must change from row to row; got none that does.", owner=owner)
     return tuple(name for name, moving in zip(names, moves, strict=True) if moving), X[:, moves]
+
+
+def expanded(panel: Panel, request: ExpansionRequest, *, owner: str) -> Panel:
+    """Return a panel with expanded columns after the others; the rows of the first period show the knots."""
+    numeric = [name for name in panel.encoding.numeric if name in panel.features]
+    made = learn_expansion(request, panel.X[0], panel.features, numeric=numeric, owner=owner)
+    return replace(
+        panel,
+        X=tuple(made.expand(X, panel.features) for X in panel.X),
+        features=(*panel.features, *made.names),
+        mean=np.append(panel.mean, np.zeros(len(made.names))),
+        scale=np.append(panel.scale, np.ones(len(made.names))),
+        notes=(*panel.notes, f"Expanded columns: {', '.join(made.names)}."),
+    )

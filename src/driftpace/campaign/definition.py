@@ -18,6 +18,7 @@ from driftpace.tables.targets import MOST_LABELS
 if TYPE_CHECKING:
     from driftpace.losses import Loss
     from driftpace.planning import Budget
+    from driftpace.tables.expansion import ExpansionRequest
     from driftpace.tracker import Tracker
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -64,6 +65,9 @@ class Definition:
     delay : int, optional
         How many periods after their order labels may arrive. Asking for the next period then closes one whose rows are missing,
         and they are absorbed when they arrive. Needs ``keep_rows``.
+    splines, interactions : optional
+        Columns that may have a curve in place of a line, and pairs of columns that are multiplied, as in
+        :class:`~driftpace.Tracker`. The first delivery shows the knots.
     features : sequence of str, optional
         Feature columns; by default every column of the first delivery but dates, free text and ids.
     classes : sequence of str, optional
@@ -143,6 +147,8 @@ class Definition:
     season: int | None = None
     audit: float | None = None
     delay: int | None = None
+    splines: bool | tuple[str, ...] | Mapping[str, str] | None = None
+    interactions: bool | tuple[tuple[str, str], ...] | None = None
     features: tuple[str, ...] | None = None
     classes: tuple[str, ...] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -220,6 +226,7 @@ class Definition:
             from driftpace.adaptive import season_length
 
             given["season"] = season_length("Campaign", given["season"])
+        _check_expansion(given)
         definition = cls(**given)
         definition._check_columns()
         return definition
@@ -295,6 +302,15 @@ class Definition:
         return plain
 
     @property
+    def expand(self) -> "ExpansionRequest | None":
+        """Which columns are expanded; None for none."""
+        if self.splines is None and self.interactions is None:
+            return None
+        from driftpace.tables.expansion import ExpansionRequest
+
+        return ExpansionRequest.of("Campaign", self.splines, self.interactions)
+
+    @property
     def task(self) -> Task:
         """What the loss predicts: "regression", "classification" (of two classes) or "multiclass"."""
         return loss_spec(self.loss).task
@@ -327,7 +343,7 @@ class Definition:
         from driftpace.tracker import Tracker
 
         features = None
-        if self.features is not None:
+        if self.features is not None and self.expand is None:
             features = len(self.indicators) + sum(
                 len(self.categories.get(name, ("", ""))) - 1 for name in self.features
             )
@@ -345,6 +361,8 @@ class Definition:
                 season=self.season,
                 audit=self.audit,
                 delay=self.delay,
+                splines=self.splines,
+                interactions=self.interactions,
                 features=features,
                 fit_intercept=self.fit_intercept,
                 cap=self.cap,
@@ -355,6 +373,20 @@ class Definition:
             )
         except ParameterError as error:
             raise error if error.owner is None else error.renamed(owner="Campaign") from None
+
+
+def _check_expansion(given: dict[str, Any]) -> None:
+    """Refuse splines and interactions that cannot be, and make what is listed unchangeable."""
+    if "splines" not in given and "interactions" not in given:
+        return
+    from driftpace.tables.expansion import ExpansionRequest
+
+    ExpansionRequest.of("Campaign", given.get("splines"), given.get("interactions"))
+    splines = given.get("splines")
+    if splines is not None and not isinstance(splines, bool | Mapping):
+        given["splines"] = (splines,) if isinstance(splines, str) else tuple(splines)
+    if not isinstance(given.get("interactions", True), bool):
+        given["interactions"] = tuple(tuple(pair) for pair in given["interactions"])
 
 
 def check_classes(owner: str, name: str, classes: Sequence[str], *, known: Sequence[str] = ()) -> None:

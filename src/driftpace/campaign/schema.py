@@ -20,6 +20,7 @@ from driftpace.tables.encoding import (
     Encoding,
     NumberColumn,
     find_column,
+    with_expansion,
 )
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for
 from driftpace.tables.learn import is_numeric, learn_encoding
@@ -137,7 +138,10 @@ def current_encoding(definition: Definition, learned: Encoding | None) -> Encodi
     given = _given_columns(definition)
     if definition.features is not None and all(name in given for name in definition.features):
         columns = tuple(given[name] for name in definition.features)
-        return Encoding(columns=columns, missing=definition.missing, dayfirst=definition.dayfirst)
+        encoding = Encoding(columns=columns, missing=definition.missing, dayfirst=definition.dayfirst)
+        if definition.expand is None:
+            return encoding
+        return None if learned is None else replace(encoding, expansion=learned.expansion)
     if learned is None:
         return None
     columns = tuple(
@@ -176,6 +180,12 @@ def encoding_for(
     known = current_encoding(definition, learned)
     if known is not None:
         return known
+    encoding = _shown_encoding(definition, columns, keep, owner)
+    return with_expansion(encoding, definition.expand, columns, keep=keep, owner=owner)
+
+
+def _shown_encoding(definition: Definition, columns: Columns, keep: BoolArray | None, owner: str) -> Encoding:
+    """Return the encoding that rows show."""
     given = _given_columns(definition)
     if definition.features is not None:
         named = tuple(

@@ -66,6 +66,9 @@ missing = {missing}
 {audit}
 # How many periods after their order labels may arrive: the next order does not wait for them. Default: it does.
 {delay}
+# Numeric columns that may have a curve in place of a line, or true for all; pairs of columns that are multiplied. Default: none.
+{splines}
+{interactions}
 # Whether to fit an intercept, and the random seed of draws.
 {fit_intercept}
 {seed}
@@ -104,6 +107,8 @@ _EXAMPLES: Mapping[str, Any] = {
     "season": 12,
     "audit": 0.1,
     "delay": 1,
+    "splines": ["age"],
+    "interactions": [["age", "visits"]],
     "fit_intercept": True,
     "seed": 1,
 }
@@ -172,6 +177,8 @@ def _value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_key(key)} = {_value(item)}' for key, item in value.items())} }}"
     if isinstance(value, Sequence):
         return f"[{', '.join(_value(item) for item in value)}]"
     return repr(value)

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import Missing, Sheet, ShownList, loss_completion, parse_season
+from driftpace.cli.options import (
+    Interactions,
+    Missing,
+    Sheet,
+    ShownList,
+    Splines,
+    loss_completion,
+    parse_interactions,
+    parse_season,
+    parse_splines,
+)
 from driftpace.cli.output import ListForm
 from driftpace.errors import ParameterError
 from driftpace.losses import loss_names, parse_loss
@@ -118,6 +128,8 @@ def backtest(
             metavar="SHARE", help="Share of each order held out for the audit. Default: none.", show_default=False
         ),
     ] = None,
+    splines: Splines = None,
+    interactions: Interactions = None,
     runs: Annotated[int, typer.Option(help="How many times to replay the table.", max=10**5)] = 20,
     test_fraction: Annotated[float, typer.Option(help="Share of the rows of a period kept for testing.")] = 0.2,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
@@ -215,6 +227,8 @@ def backtest(
         orders=orders,
         season=parse_season(season),
         audit=audit,
+        splines=parse_splines(splines),
+        interactions=parse_interactions(interactions),
         runs=runs,
         test_fraction=test_fraction,
         seed=seed,

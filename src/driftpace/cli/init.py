@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import DryRun, Missing, Sheet, Shown, Storage, Who, loss_completion, parse_season
+from driftpace.cli.options import (
+    DryRun,
+    Interactions,
+    Missing,
+    Sheet,
+    Shown,
+    Splines,
+    Storage,
+    Who,
+    loss_completion,
+    parse_interactions,
+    parse_season,
+    parse_splines,
+)
 from driftpace.cli.output import Form
 from driftpace.errors import DriftpaceError, ParameterError
 from driftpace.losses import loss_names
@@ -210,6 +223,8 @@ def init(
             rich_help_panel=_TARGET,
         ),
     ] = None,
+    splines: Splines = None,
+    interactions: Interactions = None,
     season: Annotated[
         str | None,
         typer.Option(
@@ -330,6 +345,8 @@ def init(
         "at_least": at_least,
         "at_most": at_most,
         "orders": orders,
+        "splines": parse_splines(splines),
+        "interactions": parse_interactions(interactions),
         "season": parse_season(season),
         "audit": audit,
         "delay": delay,
@@ -525,6 +542,8 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
         "at_least",
         "at_most",
         "orders",
+        "splines",
+        "interactions",
         "season",
         "audit",
         "delay",

@@ -134,6 +134,55 @@ def parse_season(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.isascii() and text.isdigit() else text
 
 
+Splines = Annotated[
+    str | None,
+    typer.Option(
+        "--splines",
+        metavar="NAME[,NAME...]|all",
+        help="Numeric columns that may have a curve in place of a line; NAME:b-spline for a B-spline. Default: none.",
+        show_default=False,
+    ),
+]
+Interactions = Annotated[
+    str | None,
+    typer.Option(
+        "--interactions",
+        metavar="NAME*NAME[,...]|all",
+        help="Pairs of columns that are multiplied, or all pairs of numeric ones. Default: none.",
+        show_default=False,
+    ),
+]
+
+
+def parse_splines(text: str | None) -> Any:
+    """Return splines as settings have them.
+
+    >>> parse_splines("all"), parse_splines("age,income:b-spline")
+    (True, {'age': 'natural', 'income': 'b-spline'})
+    """
+    names = split_names(text)
+    if names is None or names == ["all"]:
+        return None if names is None else True
+    kinds = ("natural", "b-spline")
+    pairs = [
+        name.rpartition(":") if name.endswith(tuple(f":{kind}" for kind in kinds)) else (name, "", "natural")
+        for name in names
+    ]
+    return {name: kind for name, _, kind in pairs}
+
+
+def parse_interactions(text: str | None) -> Any:
+    """Return interactions as settings have them.
+
+    >>> parse_interactions("all"), parse_interactions("age*income")
+    (True, [['age', 'income']])
+    """
+    names = split_names(text)
+    if names is None or names == ["all"]:
+        return None if names is None else True
+    return [[name.strip() for name in pair.split("*")] for pair in names]
+
+
 def split_names(text: str | None) -> list[str] | None:
     """Return names separated by commas.
 

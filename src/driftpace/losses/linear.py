@@ -132,6 +132,11 @@ class LinearLoss(ABC):
         return self
 
     @property
+    def shared_curvature(self) -> float:
+        """The share of a row's second derivative that is taken from the mean of all rows of a period: none, by default."""
+        return 0.0
+
+    @property
     def most_noise(self) -> float:
         """The largest plausible tr(H^-1 Cov g) per coefficient: a limit for first rows, which may show no curvature."""
         return math.inf

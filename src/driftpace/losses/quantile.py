@@ -16,6 +16,9 @@ BANDWIDTH = 0.3
 """The bandwidth in units of the residual scale, where it is learned: the check loss of the smoothed minimiser is then 0.2 % above
 the least for normal residuals."""
 
+SHARED = 0.5
+"""How far the curvature of a row goes to the mean curvature of the period."""
+
 _ROOT = math.sqrt(2.0 * math.pi)
 
 
@@ -80,6 +83,11 @@ class QuantileLoss(LinearLoss):
     def exact(self) -> Self:
         """The check loss itself."""
         return replace(self, bandwidth=None)
+
+    @property
+    def shared_curvature(self) -> float:
+        """The share of a row's curvature that is the mean of all rows: only the few near the quantile have any of their own."""
+        return SHARED
 
     def tuned(self, scale: float, *, rows_per_coefficient: float = math.inf) -> Self:
         """Return the loss with the bandwidth for residuals of that scale, unless it has one; wider where rows are few.

@@ -154,6 +154,13 @@ class DefinitionRequest(RequestModel):
     season: Annotated[int, Field(ge=2, le=1000)] | Literal["quarter", "weekday", "month", "week"] | None = None
     audit: Annotated[float, Field(gt=0, le=0.5)] | None = None
     delay: Annotated[int, Field(ge=1, le=1000)] | None = None
+    splines: (
+        bool
+        | Annotated[list[Word], Field(min_length=1, max_length=50)]
+        | Annotated[dict[Word, Literal["natural", "b-spline"]], Field(max_length=50), BeforeValidator(_limit_keys(50))]
+        | None
+    ) = None
+    interactions: bool | Annotated[list[tuple[Word, Word]], Field(min_length=1, max_length=200)] | None = None
     features: Annotated[list[Word], Field(min_length=1, max_length=1000)] | None = None
     classes: Annotated[list[Word], Field(min_length=2, max_length=100)] | None = None
     categories: (

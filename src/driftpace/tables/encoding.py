@@ -6,7 +6,7 @@ coefficients of a model keep their meaning. Each row is encoded by itself.
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from driftpace.tables.categories import category_words, meanings
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 from driftpace.tables.cells import flags_and_texts, numbers_and_texts
 from driftpace.tables.columns import Column
+from driftpace.tables.expansion import Expansion, ExpansionRequest, learn_expansion
 from driftpace.tables.limits import clip
 from driftpace.tables.number_text import number_hint
 from driftpace.typing import BoolArray, FloatArray, IntArray
@@ -155,6 +156,8 @@ class Encoding:
         Whether missing cells are filled, their rows are left out, or the table is refused.
     dayfirst : bool, optional
         Whether 03/04/2010 is 3 April in features made of dates; by default the other dates of a table decide.
+    expansion : Expansion, optional
+        Spline terms and products of the encoded columns, which come after these.
 
     Examples
     --------
@@ -173,11 +176,22 @@ class Encoding:
     columns: tuple[EncodedColumn, ...]
     missing: MissingPolicy = "impute"
     dayfirst: bool | None = None
+    expansion: Expansion | None = None
+
+    @property
+    def plain_names(self) -> tuple[str, ...]:
+        """The names of the encoded columns, without those that are expanded."""
+        return tuple(name for column in self.columns for name in column.names)
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """The names of the columns of numbers."""
+        return tuple(column.name for column in self.columns if isinstance(column, NumberColumn))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the encoded columns."""
-        return tuple(name for column in self.columns for name in column.names)
+        return self.plain_names + (() if self.expansion is None else self.expansion.names)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -259,6 +273,8 @@ class Encoding:
                 filled[spec.name] = gone
         check_names(self.names, owner)
         X = np.ascontiguousarray(np.column_stack([np.empty((places.size, 0)), *parts]))
+        if self.expansion is not None:
+            X = self.expansion.expand(X, self.plain_names)
         return EncodedRows(X=X, names=self.names, encoding=self, filled=filled, texts=texts, unknown=unknown)
 
     def to_values(self) -> dict[str, Any]:
@@ -269,7 +285,9 @@ class Encoding:
             else {"name": column.name, "levels": list(column.levels), "unknown": list(column.unknown)}
             for column in self.columns
         ]
-        order = {} if self.dayfirst is None else {"dayfirst": self.dayfirst}
+        order: dict[str, Any] = {} if self.dayfirst is None else {"dayfirst": self.dayfirst}
+        if self.expansion is not None:
+            order["expansion"] = self.expansion.to_values()
         return {"missing": self.missing, "columns": columns, **order}
 
     @classmethod
@@ -281,7 +299,25 @@ class Encoding:
             else CategoryColumn(name=item["name"], levels=tuple(item["levels"]), unknown=tuple(item["unknown"]))
             for item in values["columns"]
         )
-        return cls(columns=columns, missing=values["missing"], dayfirst=values.get("dayfirst"))
+        made = values.get("expansion")
+        expansion = None if made is None else Expansion.of(made)
+        return cls(columns=columns, missing=values["missing"], dayfirst=values.get("dayfirst"), expansion=expansion)
+
+
+def with_expansion(
+    encoding: Encoding,
+    request: ExpansionRequest | None,
+    columns: Mapping[str, Column],
+    *,
+    keep: BoolArray | None = None,
+    owner: str,
+) -> Encoding:
+    """Return the encoding with the expanded columns that rows show; as it is where none are requested, or it has them."""
+    if request is None or encoding.expansion is not None:
+        return encoding
+    rows = encoding.encode(columns, keep=keep, owner=owner)
+    expansion = learn_expansion(request, rows.X, rows.names, numeric=encoding.numeric, owner=owner)
+    return replace(encoding, expansion=expansion)
 
 
 def find_column(columns: Mapping[str, Column], name: str, owner: str, dayfirst: bool | None = None) -> Column:

@@ -50,6 +50,7 @@ from driftpace.losses import LinearLoss, SoftmaxLoss, VectorLoss
 from driftpace.planning import Outlook
 from driftpace.records import Assumption, LabelSums, Outcome, Request, StepReport
 from driftpace.selection import Design, Held, left_out, losses_left_out
+from driftpace.tables.expansion import band_sizes
 from driftpace.tracker.adaptive_order import (
     OpenPeriod,
     PeriodLook,
@@ -152,7 +153,9 @@ class AdaptiveMethod(ModelMethod):
         """Return the state with the model before the first rows; inside, the intercept is first."""
         intercept, outputs = self.spec.fit_intercept, self.spec.outputs
         start = np.roll(start, outputs) if intercept else start.copy()
-        return replace(state, coef=coef, adaptive=first_state(start, intercept, self.config.noise_rates, outputs))
+        bands = band_sizes(state.columns) if self.config.expanded else ()
+        adaptive = first_state(start, intercept, self.config.noise_rates, outputs, bands)
+        return replace(state, coef=coef, adaptive=adaptive)
 
     def checks(self, state: AdaptiveMethodState) -> tuple[Assumption, ...]:  # noqa: ARG002
         """Return none: the order has them."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from driftpace.adaptive import (
+    FIRST_EXPANDED,
     FIRST_ROWS,
     LEAST_HELD_OUT,
     PILOT,
@@ -215,8 +216,13 @@ def _initial_order(period: OpenPeriod, adaptive: AdaptiveState | None) -> Period
     """Return the first batch of all, when nothing is known; ``adaptive`` is None before the number of columns is."""
     limit, beyond = period.limit, period.beyond
     each = PILOT if period.config.delay is None else LATE_PILOT
-    wanted = FIRST_ROWS * each // PILOT if adaptive is None else each * adaptive.columns
+    expanded = 0 if adaptive is None else sum(adaptive.bands)
+    first = FIRST_EXPANDED if period.config.expanded else FIRST_ROWS
+    wanted = first * each // PILOT if adaptive is None else adaptive.pilot + (each - PILOT) * adaptive.columns
     purpose = "the number of columns" if adaptive is None else f"the noise ({each} for each of {in_words(adaptive)})"
+    if adaptive is not None and expanded:
+        plain = adaptive.columns - expanded
+        purpose = f"the noise ({each} for each of {plain} coefficients, fewer for {expanded} of expanded columns)"
     total = _within(period, wanted)
     gives = "the budget pays for" if beyond is Outcome.BUDGET else "this period can have"
     enough = period.counts.to_fitted(limit) >= wanted
@@ -255,7 +261,7 @@ def planned_order(
         gathered=gathered,
         seen=gathered if seen else 0,
         least=0 if config.audit is None else 2 * LEAST_HELD_OUT,
-        needed=counts.to_total(PILOT * adaptive.columns - adaptive.memory.rows),
+        needed=counts.to_total(adaptive.pilot - adaptive.memory.rows),
     )
     earlier = None if period.last is None else period.last.plan
     plan, outcome, verdict = plan_period(spending, outlook, judged.epsilon, supply, earlier)
@@ -302,7 +308,7 @@ def undelivered(order: PeriodOrder, gathered: int) -> PeriodOrder:
 
 def in_pilot(adaptive: AdaptiveState, rows: int) -> bool:
     """Whether fewer rows were ever seen than an initial sample has: a model can pass through them and look certain."""
-    return adaptive.memory.rows + rows < PILOT * adaptive.columns
+    return adaptive.memory.rows + rows < adaptive.pilot
 
 
 def finite(judged: PeriodJudgement) -> bool:

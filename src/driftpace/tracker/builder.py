@@ -86,6 +86,7 @@ def can_be_wide(method: Any) -> bool:
         and config.season is None
         and config.delay is None
         and config.metric is None
+        and not config.expanded
     )
 
 
@@ -133,6 +134,8 @@ def with_wide_pool(method: Any, state: Any, X: Any) -> Any:
 def _compose(
     owner: str, spec: ModelSpec, config: AdaptiveConfig, parts: dict[str, Any], *, budgeted: bool
 ) -> ComposedMethod:
+    if config.expanded:
+        raise ParameterError("must be None when the tracker is made of parts; got some.", owner=owner, name="splines")
     for name in ("tolerance", "metric", "confidence", "orders", "season", "audit"):
         value = getattr(config, name)
         if value is not None:

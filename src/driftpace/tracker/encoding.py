@@ -12,6 +12,7 @@ from driftpace.typing import BoolArray, FloatArray
 if TYPE_CHECKING:
     from driftpace.tables.columns import Column
     from driftpace.tables.encoding import Encoding, MissingPolicy
+    from driftpace.tables.expansion import ExpansionRequest
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -24,16 +25,31 @@ class EncodedInput:
 
 
 def encode_rows(
-    X: Any, *, encoding: "Encoding | None", missing: "MissingPolicy", widen: bool, drop: bool, owner: str
+    X: Any,
+    *,
+    encoding: "Encoding | None",
+    missing: "MissingPolicy",
+    widen: bool,
+    drop: bool,
+    owner: str,
+    expand: "ExpansionRequest | None" = None,
 ) -> EncodedInput:
-    """Encode rows; the first ones show the encoding. ``widen`` allows columns that say where cells are missing."""
+    """Encode rows; the first ones show the encoding. ``widen`` allows columns that say where cells are missing.
+
+    ``expand`` says which columns are expanded; the first rows show how.
+    """
     frame = is_frame(X, owner)
     array = None if frame else array_values(X, owner)
     if encoding is None:
         encoding = learn_rows(X if array is None else array, missing=missing, widen=widen, owner=owner)
-    if array is not None and not encoding.text_columns and _plain(array, encoding, owner):
+    expand = expand if encoding.expansion is None else None
+    if expand is None and array is not None and not encoding.text_columns and _plain(array, encoding, owner):
         return EncodedInput(rows=InputRows(X=array, columns=_names(encoding)), keep=None, encoding=encoding)
     columns, encoding = _columns(X if array is None else array, encoding, owner)
+    if expand is not None:
+        from driftpace.tables.encoding import with_expansion
+
+        encoding = with_expansion(encoding, expand, columns, owner=owner)
     keep = None
     if drop and missing == "drop":
         keep = ~encoding.incomplete(columns, owner=owner)

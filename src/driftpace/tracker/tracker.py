@@ -74,6 +74,7 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 if TYPE_CHECKING:
     from driftpace.models import Head
     from driftpace.tables.encoding import Encoding, MissingPolicy
+    from driftpace.tables.expansion import ExpansionRequest
     from driftpace.tracker.model_tracker import ModelTracker
     from driftpace.tracker.open_pool import OpenPool
     from driftpace.tracker.wide_frame import FrameLayout
@@ -158,6 +159,13 @@ class Tracker:
         Columns of frames that are texts: hashed words and pairs of words, weighted by how rare they are in the first texts shown
         (:class:`driftpace.tables.TextTerms`). Columns of lists of equal length, such as embeddings, need no setting. The other
         columns are numbers.
+    splines : bool, str, sequence of str or mapping, optional
+        Numeric columns that may have a smooth curve in place of a line: True for all that have six different values or more, names,
+        or a mapping of names to "natural" (by default) or "b-spline". Knots are at quantiles of the pool (:meth:`fit_pool`) or of
+        the first rows, learned once. A curve costs labels only where there is one.
+    interactions : bool or sequence of pairs, optional
+        Pairs of columns that are multiplied, such as ``[("age", "income")]``, of texts every category; True for all
+        pairs of numeric columns, of which there may be twelve.
     rng : int or numpy.random.Generator, optional
         Seeds the order in which rows are visited and the folds.
 
@@ -222,6 +230,8 @@ class Tracker:
         missing: "MissingPolicy" = "impute",
         method: str | None = None,
         text: str | Sequence[str] | None = None,
+        splines: Any = None,
+        interactions: Any = None,
         rng: np.random.Generator | int | None = None,
     ) -> None:
         validation.count("Tracker", least=1, cap=cap)
@@ -238,6 +248,7 @@ class Tracker:
         if delay is not None:
             validation.count("Tracker", least=1, at_most=MOST_DELAY, delay=delay)
         check_audit("Tracker", audit)
+        expand = _expansion_request(splines, interactions, features=features, start=start, method=method, text=text)
         parts: dict[str, Any] = {
             "learner": learner,
             "drift": drift,
@@ -257,6 +268,7 @@ class Tracker:
             audit=None if audit is None else float(audit),
             delay=None if delay is None else int(delay),
             metric=metric_target("Tracker", loss, metric, at_least=at_least, at_most=at_most),
+            expanded=expand is not None,
         )
 
         def build(loss: Loss, parts: dict[str, Any], seen: int | None) -> Any:
@@ -289,6 +301,7 @@ class Tracker:
         )
         self._state: Any = self._method.begin()
         self._may_widen = method is None
+        self._expand: ExpansionRequest | None = expand
         self._text = _text_columns(text)
         if self._text and not (_is_wide(self._method) or (method is None and can_be_wide(self._method))):
             raise ParameterError(
@@ -1239,6 +1252,8 @@ class Tracker:
         body = to_body(self._method, self._state, self._reports)
         body |= {"encoding": encoding, "missing": self._missing, "from_pool": self._from_pool}
         body |= {"text": list(self._text), "may_widen": self._may_widen}
+        if self._expand is not None:
+            body["expand"] = self._expand.to_values()
         if self._labels:
             body["labels"] = list(self._labels)
         if self._layout is not None:
@@ -1298,6 +1313,8 @@ class Tracker:
 
             tracker._pool = OpenPool.from_body(body["pool"])
         tracker._labels = tuple(body.get("labels", ()))
+        if body.get("expand") is not None:
+            tracker._expand = _expansion_request(**body["expand"])
         if body.get("late") is not None:
             tracker._late = LateWindow.from_body(body["late"])
         return tracker
@@ -1322,7 +1339,7 @@ class Tracker:
         tracker = cls.__new__(cls)
         tracker._method, tracker._state, tracker._reports = method, state, list(reports)
         tracker._missing, tracker._encoding, tracker._from_pool = "impute", None, False
-        tracker._may_widen, tracker._text, tracker._layout = False, (), None
+        tracker._may_widen, tracker._text, tracker._layout, tracker._expand = False, (), None, None
         tracker._late, tracker._pool, tracker._labels = None, None, tuple(classes)
         return tracker
 
@@ -1424,11 +1441,17 @@ class Tracker:
         if (
             isinstance(X, InputRows)
             or strict
-            or (encoding is None and self._missing == "refuse" and not is_frame(X, owner))
+            or (encoding is None and self._missing == "refuse" and self._expand is None and not is_frame(X, owner))
         ):
             return X, None, encoding
         made = encode_rows(
-            X, encoding=encoding, missing=self._missing, widen=state.features is None, drop=drop, owner=owner
+            X,
+            encoding=encoding,
+            missing=self._missing,
+            widen=state.features is None,
+            drop=drop,
+            owner=owner,
+            expand=self._expand,
         )
         return made.rows, made.keep, made.encoding
 
@@ -1517,6 +1540,21 @@ def _text_columns(text: Any) -> tuple[str, ...]:
             name="text",
         )
     return tuple(names)
+
+
+def _expansion_request(splines: Any, interactions: Any, **others: Any) -> "ExpansionRequest | None":
+    """Return which columns are expanded, None for none; refuse settings that need the number of columns, or another method."""
+    if splines is None and interactions is None:
+        return None
+    from driftpace.tables.expansion import ExpansionRequest
+
+    request = ExpansionRequest.of("Tracker", splines, interactions)
+    for name, value in others.items():
+        if request is not None and value is not None and not (name == "method" and value == "adaptive"):
+            raise ParameterError(
+                f"must be None with splines= and interactions=; got {value!r:.80}.", owner="Tracker", name=name
+            )
+    return request
 
 
 def _entropy(rng: np.random.Generator | int | None) -> int:
