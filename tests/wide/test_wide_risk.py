@@ -36,7 +36,8 @@ def test_the_rows_show_the_power_law() -> None:
     sizes = np.array([5.0, 20.0, 60.0])
     Z = rng.standard_normal((400, 85))
     coef = np.sqrt(np.repeat(scale**1.5, [5, 20, 60])) * rng.standard_normal(85)
-    laws = power_laws(Z, 3.0 + Z @ coef + rng.standard_normal(400), scale, sizes, noise=None, level=True)
+    response = 3.0 + Z @ coef + rng.standard_normal(400)
+    laws = power_laws(Z, response[:, None], scale, sizes, noise=None, level=True)
     mean = laws.weights @ laws.variances
     assert mean[0] > 3.0 * mean[1] > 6.0 * mean[2]
     assert 0.8 < laws.mean_noise < 1.25

@@ -214,7 +214,8 @@ def mean_product(
     excess = 0.5 * product / pairs
     without = 0.5 * (product - 2.0 * (sums @ total - lengths)) / rest
     jackknife = (count - 1) / count * float(np.square(without - without.mean()).sum())
-    products = float(np.square(sums.T @ sums).sum() - lengths @ lengths)
+    inner = sums.T @ sums if count >= size else sums @ sums.T  # of the same length, and the smaller one
+    products = float(np.square(inner).sum() - lengths @ lengths)
     pure = 0.5 * products / pairs**2
     expected = 0.5 * noise * noise * size / pairs
     variance = max(jackknife - pure, 0.5 * pure, expected if count < _FEW else 0.0)

@@ -34,10 +34,10 @@ def with_outputs(state: AdaptiveState, outputs: int) -> AdaptiveState:
 def _with_one_more(state: AdaptiveState) -> AdaptiveState:
     """Return the state with one more output, for a class that was not seen yet."""
     old, columns, memory = state.outputs, state.columns, state.memory
-    share = min(_FIRST_ROWS / (memory.rows + 1.0), _LARGEST_SHARE)
+    share = first_share(memory.rows)
     model = _padded(state.model[None], old, columns)[0]
     if state.intercept and memory.rows:
-        model[old] = _first_level(share, old + 1)
+        model[old] = first_level(share, old + 1)
     hessian = _with_curvature(memory.hessian, memory.hessian_rows, share, old, columns, state.intercept)
     noise = memory.noise.estimate().mean
     scores = _with_curvature(memory.scores, memory.score_rows, share, old, columns, state.intercept)
@@ -62,7 +62,12 @@ def _with_one_more(state: AdaptiveState) -> AdaptiveState:
     return replace(grown, banks=banks)
 
 
-def _first_level(share: float, classes: int) -> float:
+def first_share(rows: float) -> float:
+    """Return the share with which a class that was not among so many rows begins."""
+    return min(_FIRST_ROWS / (rows + 1.0), _LARGEST_SHARE)
+
+
+def first_level(share: float, classes: int) -> float:
     """Return the coefficient of the new contrast at which the new class has this share, the others being alike.
 
     With ``classes`` old ones, the score of the new class lies sqrt((k + 1)/k) times the coefficient below the mean of the others.

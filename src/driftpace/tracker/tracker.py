@@ -68,7 +68,7 @@ from driftpace.tracker.method import Method, TellEvent, require_order
 from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
 from driftpace.tracker.row_choice import choose_rows
 from driftpace.tracker.state import ModelSpec
-from driftpace.tracker.wide_method import WideMethod
+from driftpace.tracker.wide_method import WIDE_LOSSES, WideMethod
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Tracker:
     method : {"adaptive", "wide"}, optional
         The wide method follows thousands of columns, dense or sparse, in bands of their principal components; its promise is about
         the loss with a penalty of each band. By default it is used where rows have more than a hundred columns, by
-        :class:`~driftpace.SquaredLoss` or a loss of two classes, without candidates, ``metric``, ``season``, ``delay``, and groups,
+        :class:`~driftpace.SquaredLoss`, :class:`~driftpace.SoftmaxLoss` or a loss of two classes, without candidates, ``metric``, ``season``, ``delay``, and groups,
         weights or annotators of the first rows.
     text : str or sequence of str, optional
         Columns of frames that are texts: hashed words and pairs of words, weighted by how rare they are in the first texts shown
@@ -305,7 +305,7 @@ class Tracker:
         self._text = _text_columns(text)
         if self._text and not (_is_wide(self._method) or (method is None and can_be_wide(self._method))):
             raise ParameterError(
-                "must be None without the wide method: SquaredLoss or a loss of two classes, no candidates, metric, "
+                f"must be None without the wide method: {WIDE_LOSSES}, no candidates, metric, "
                 "season or delay.",
                 owner="Tracker",
                 name="text",

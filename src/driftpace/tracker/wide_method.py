@@ -25,7 +25,7 @@ from driftpace.adaptive import (
 )
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError, ParameterError, TooEarlyError
-from driftpace.losses import LinearLoss, SquaredLoss, classifies
+from driftpace.losses import LinearLoss, SoftmaxLoss, SquaredLoss, VectorLoss, classifies
 from driftpace.planning import Outlook
 from driftpace.records import Assumption, Outcome, Request, StepReport
 from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_pool, require_order
@@ -59,6 +59,7 @@ from driftpace.wide import (
     wide_checks,
     wide_rows_missing,
     wide_status,
+    with_classes,
 )
 
 _FIRST_KEPT = 20
@@ -144,7 +145,7 @@ class WideMethod(ModelMethod):
                 )
         if not fits_wide(spec.loss):
             raise ParameterError(
-                f"must be SquaredLoss or a loss of two classes for the wide method; got {spec.loss!r}.",
+                f"must be {WIDE_LOSSES} for the wide method; got {spec.loss!r}.",
                 owner=owner,
                 name="loss",
             )
@@ -269,12 +270,18 @@ class WideMethod(ModelMethod):
     def _rows(self, state: WideMethodState) -> tuple[WideState, WideRows]:
         """Return the rows of the open period as components, and the state that has these."""
         loss = self.spec.loss
-        assert isinstance(loss, LinearLoss)
+        assert isinstance(loss, LinearLoss | VectorLoss)
         y = np.concatenate([np.empty(0), *(batch.y for batch in state.batches)])
         wide = state.wide
+        X = None
         if wide is None:
             X = stacked([batch.X for batch in state.batches])
             wide = self._first(self._spectrum(X, from_pool=False))
+        if isinstance(loss, VectorLoss):
+            most = int(y.max()) if len(y) and isinstance(loss, SoftmaxLoss) else 1
+            wide = with_classes(wide, max(loss.outputs, most))
+            loss = loss.with_outputs(wide.outputs)
+        if X is not None:
             return wide, WideRows(loss=loss, Z=self._coordinates(wide.spectrum, X), y=y)
         Z = np.concatenate([np.empty((0, wide.size)), *(batch.X for batch in state.batches)])
         return wide, WideRows(loss=loss, Z=Z, y=y)
@@ -381,15 +388,16 @@ class WideMethod(ModelMethod):
             status=wide_status(judged),
             assumptions=(*wide_checks(wide, rows, judged, supply), measured_risk(audited, judged.epsilon)),
         )
-        coef = self._coefficients(wide.spectrum, judged.model)
+        coef = self._coefficients(wide.spectrum, judged.model, wide.outputs)
         return replace(after, wide=advanced, coef=coef, rows_seen=state.rows_seen + look.fitted), report
 
-    def _coefficients(self, spectrum: Spectrum, model: FloatArray) -> FloatArray:
+    def _coefficients(self, spectrum: Spectrum, model: FloatArray, outputs: int) -> FloatArray:
         """Return the model in the units of X, the intercept last."""
         if not self.spec.fit_intercept:
-            return spectrum.coefficients(model)
+            return spectrum.coefficients(model.reshape(-1, outputs)).ravel()
+        model = model.reshape(-1, outputs)
         coef = spectrum.coefficients(model[1:])
-        return np.append(coef, model[0] - float(spectrum.center @ coef))
+        return np.append(coef, [model[0] - spectrum.center @ coef], axis=0).ravel()
 
     def _missed(self, order: PeriodOrder, gathered: int, limit: int, beyond: Outcome) -> Outcome:
         if not self.budgeted:
@@ -412,7 +420,7 @@ class WideMethod(ModelMethod):
             size=max(round(judged.effective), 1),
             scale=judged.epsilon / aim_of(self.config, wide, judged),
         )
-        start = math.sqrt(float(judged.counts @ judged.variances))
+        start = math.sqrt(2.0 * judged.risk)
         return Outlook(bound=bound, rho=drift_of(after.banks, judged.counts)[0], start=start, steps="walk")
 
     def target(self, state: WideMethodState) -> float:
@@ -465,9 +473,13 @@ PILOT_BEFORE = FIRST_ROWS
 """The rows of a first batch before the components are known."""
 
 
+WIDE_LOSSES = "SquaredLoss, SoftmaxLoss or a loss of two classes"
+"""The losses that the wide method can fit, in words."""
+
+
 def fits_wide(loss: Any) -> bool:
-    """Whether the wide method can fit a loss: a squared one, or one of two classes."""
-    return isinstance(loss, SquaredLoss) or (isinstance(loss, LinearLoss) and classifies(loss))
+    """Whether the wide method can fit a loss: a squared one, or one of classes."""
+    return isinstance(loss, SquaredLoss | SoftmaxLoss) or (isinstance(loss, LinearLoss) and classifies(loss))
 
 
 def stacked(parts: list[Any]) -> Any:

@@ -1,7 +1,8 @@
 """The wide method: thousands of columns, embeddings and sparse text, followed in bands of principal components."""
 
 from driftpace.wide.evidence import audit_wide, wide_certificate, wide_checks, wide_status
-from driftpace.wide.fit import WideRows
+from driftpace.wide.growth import with_classes
+from driftpace.wide.rows import WideRows
 from driftpace.wide.sizing import (
     WideRowsNeeded,
     next_wide_batch,
@@ -44,4 +45,5 @@ __all__ = [
     "wide_checks",
     "wide_rows_missing",
     "wide_status",
+    "with_classes",
 ]

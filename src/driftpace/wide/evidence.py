@@ -11,7 +11,8 @@ from driftpace.adaptive.checks import STATUSES, Supply, counted
 from driftpace.adaptive.state import AdaptiveConfig
 from driftpace.records import Assumption, Verdict
 from driftpace.typing import BoolArray, FloatArray
-from driftpace.wide.fit import BandPosterior, WideRows
+from driftpace.wide.fit import BandPosterior
+from driftpace.wide.rows import WideRows
 from driftpace.wide.sizing import components
 from driftpace.wide.state import WideJudgement, WideState
 
@@ -52,12 +53,14 @@ def audit_wide(
 
 def _measured(rows: WideRows, judged: WideJudgement) -> Measured | None:
     """Return half the mean product of the gradients of two rows in the norm of the penalised loss: its excess, without bias."""
-    sizes = [mixture.mean.shape[1] for mixture in judged.mixtures]
-    penalty = np.repeat(judged.penalty, sizes)
-    slopes = rows.loss.curve.slope(rows.Z @ judged.model, rows.y)
-    gradients = (rows.Z * slopes[:, None] + penalty * judged.model) / np.sqrt(judged.bend + penalty)
-    share = float(np.square(np.repeat(judged.kappa, sizes)).mean())
-    return mean_product(gradients, judged.noise * math.sqrt(share))
+    model, turn = judged.model.reshape(-1, rows.outputs) @ judged.turn, judged.turn
+    sizes = [mixture.mean.shape[1] // rows.outputs for mixture in judged.mixtures]
+    penalty = np.repeat(judged.penalty, sizes)[:, None]
+    slopes = rows.slopes(rows.scores(judged.model)) @ turn
+    gradients = rows.Z[:, :, None] * slopes[:, None, :] + penalty * model
+    gradients /= np.sqrt(judged.bend + penalty)
+    share = float(np.square(np.repeat(judged.kappa, sizes, axis=0)).mean())
+    return mean_product(gradients.reshape(len(rows), model.size), judged.noise * math.sqrt(share))
 
 
 def wide_certificate(config: AdaptiveConfig, state: WideState, judged: WideJudgement) -> float:
@@ -70,8 +73,12 @@ def wide_certificate(config: AdaptiveConfig, state: WideState, judged: WideJudge
             state.noise.with_rows(judged.fit.sums) if state.banks else state.noise.of(judged.fit.sums)
         ).estimate()
         wider *= max((estimate.mean + _NOISE_ERRORS * estimate.error) / judged.noise_upper, 1.0)
-        spread = spread * np.array([_unevenness(posterior) for posterior in judged.fit.posteriors])
-    return wider * mixture_quantile(judged.counts, shares, variances, spread, config.certificate_level)
+        spread = spread * np.array([[_unevenness(posterior)] for posterior in judged.fit.posteriors])
+    counts = judged.counts.sum(axis=1)
+    means = (judged.counts[:, :, None] * variances).sum(axis=1) / counts[:, None]
+    squares = ((judged.counts * spread)[:, :, None] * np.square(variances)).sum(axis=(1, 2)) / counts
+    together = squares / np.maximum(np.square(means).sum(axis=1), 1e-300)
+    return wider * mixture_quantile(counts, shares[:, 0], means, together, config.certificate_level)
 
 
 def _unevenness(posterior: BandPosterior) -> float:
@@ -123,8 +130,8 @@ def _spectrum(state: WideState) -> Assumption:
 def _reference(state: WideState, judged: WideJudgement) -> Assumption:
     """Say what the promise is about."""
     sentence = (
-        f"The promise is about the penalised loss: of {state.size} coordinates {judged.effective:.0f} count, as many as about a "
-        "thousand rows could show."
+        f"The promise is about the penalised loss: of {state.center.size} coordinates {judged.effective:.0f} count, as many as "
+        "about a thousand rows could show."
     )
     return Assumption(name="effective coefficients", verdict=Verdict.PASS, sentence=sentence)
 
@@ -157,7 +164,7 @@ def _slow_drift(judged: WideJudgement) -> Assumption:
     name = "slow drift"
     if not judged.banks:
         return Assumption(name=name, verdict=Verdict.PASS, sentence="This is the first period: there is no drift yet.")
-    cost = 0.5 * float(judged.counts @ np.array([view.total for view in judged.views]))
+    cost = 0.5 * float(judged.counts.sum(axis=1) @ np.array([view.total for view in judged.views]))
     times = cost / judged.epsilon
     sentence = f"the predicted excess loss of the last model is {cost:.2g}, {times:.3g} times the target"
     if times > _SLOW:

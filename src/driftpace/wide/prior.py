@@ -6,7 +6,7 @@ rows of a first period say which gamma and which share f of the variance are pla
 
     response ~ N(level, v [(1 - f) I + f G_gamma]),    G_gamma = sum_b l_b^gamma Z_b Z_b' (trace one for each row),
 
-one eigendecomposition for each gamma. A band may then deviate from the power law by a factor of a few, which its own rows decide.
+one eigendecomposition for each gamma. Several scores have a response each, of their own noise, and the same law. A band may then deviate from the power law by a factor of a few, which its own rows decide.
 """
 
 from dataclasses import dataclass
@@ -48,15 +48,22 @@ class PowerLaws:
 
 
 def power_laws(
-    Z: FloatArray, response: FloatArray, scale: FloatArray, sizes: FloatArray, *, noise: float | None, level: bool
+    Z: FloatArray,
+    response: FloatArray,
+    scale: FloatArray,
+    sizes: FloatArray,
+    *,
+    noise: FloatArray | None,
+    level: bool,
 ) -> PowerLaws:
     """Return how plausible each power law is, from rows in whitened coordinates without the level.
 
-    ``scale`` is the variance of rows in each band before whitening. ``noise`` is that of responses, None where it is unknown.
+    ``response`` has a column for each score. ``scale`` is the variance of rows in each band before whitening. ``noise`` is that of
+    the responses of each score, None where it is unknown, which it may be of one score.
     """
     count = len(response)
     if level:
-        Z, response = Z - Z.mean(axis=0), response - response.mean()
+        Z, response = Z - Z.mean(axis=0), response - response.mean(axis=0)
     free = max(count - (1 if level else 0), 1)
     logs, variances, noises = [], [], []
     relative = scale / scale.max()
@@ -65,16 +72,17 @@ def power_laws(
         each = each / float(sizes @ each)  # a row has variance one
         scaled = Z * np.sqrt(np.repeat(each, sizes.astype(int)))
         values, along = _directions(scaled, response)
-        beyond = max(float(response @ response) - float(along.sum()), 0.0)
+        beyond = max(float(np.square(response).sum()) - float(along.sum()), 0.0)
         for share in SHARES:
             odds = share / (1.0 - share)
-            grown = 1.0 + odds * values
             if noise is None:
+                grown = 1.0 + odds * values[:, None]
                 best = (float((along / grown).sum()) + beyond) / free
                 log = -0.5 * (free * np.log(max(best, 1e-300)) + float(np.log(grown).sum()))
             else:
-                best = noise
-                log = -0.5 * (float((along / grown).sum()) / noise + float(np.log(grown).sum()))
+                best = 1.0 / float((1.0 / noise).mean())
+                grown = 1.0 + odds * best * values[:, None] / noise
+                log = -0.5 * (float((along / grown / noise).sum()) + float(np.log(grown).sum()))
             logs.append(log)
             variances.append(best * odds * each)
             noises.append(best)
@@ -83,14 +91,14 @@ def power_laws(
 
 
 def _directions(Z: FloatArray, response: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the eigenvalues of Z Z' that are not zero, and the squared lengths of the response along their directions."""
+    """Return the eigenvalues of Z Z' that are not zero, and the squared lengths of each response along their directions."""
     if len(Z) <= Z.shape[1]:
         values, basis = np.linalg.eigh(Z @ Z.T)
         kept = values > _ROUNDING * max(float(values[-1]), 1e-300)
         return values[kept], np.square(basis[:, kept].T @ response)
     values, basis = np.linalg.eigh(Z.T @ Z)
     kept = values > _ROUNDING * max(float(values[-1]), 1e-300)
-    return values[kept], np.square(basis[:, kept].T @ (Z.T @ response)) / values[kept]
+    return values[kept], np.square(basis[:, kept].T @ (Z.T @ response)) / values[kept, None]
 
 
 def band_views(laws: PowerLaws, sizes: FloatArray) -> list[Prediction]:

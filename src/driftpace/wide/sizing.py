@@ -51,41 +51,56 @@ class WideRowsNeeded:
 
 
 def pilot_rows(state: WideState) -> int:
-    """Return the rows of the very first batch: enough to show the noise and the power law.
+    """Return the rows of the very first batch: enough to show the noise and the power law; of several classes, as many for each two.
 
     Without a pool they show the components too, and more are needed.
     """
-    spectrum = state.spectrum
-    return min(3 * state.size, PILOT_ROWS) if spectrum.from_pool else min(3 * spectrum.columns, PILOT_WITHOUT_POOL)
+    spectrum, pairs = state.spectrum, 0.5 * (state.outputs + 1)
+    if spectrum.from_pool:
+        return min(3 * state.center.size, round(PILOT_ROWS * pairs))
+    return max(min(3 * spectrum.columns, PILOT_WITHOUT_POOL), min(3 * state.center.size, round(PILOT_ROWS * pairs)))
 
 
 def components(judged: WideJudgement) -> tuple[FloatArray, FloatArray]:
-    """Return the shares and variances of the components of each band, (bands, components), padded with shares of zero."""
+    """Return the shares of the components of each band, (bands, 1, components), and their variances in each direction of scores.
+
+    They are padded with shares of zero.
+    """
     mixtures = judged.mixtures
-    most = max(len(mixture.shares) for mixture in mixtures)
-    shares, variances = np.zeros((len(mixtures), most)), np.zeros((len(mixtures), most))
+    most, outputs = max(len(mixture.shares) for mixture in mixtures), judged.variances.shape[1]
+    shares, variances = np.zeros((len(mixtures), 1, most)), np.zeros((len(mixtures), outputs, most))
     for place, (mixture, known) in enumerate(zip(mixtures, judged.variances, strict=True)):
         count = len(mixture.shares)
-        shares[place, :count] = mixture.shares
-        variances[place, :count] = mixture.around * (known / max(mixture.total, 1e-300))
+        shares[place, 0, :count] = mixture.shares
+        variances[place, :, :count] = mixture.around * (known / max(mixture.total, 1e-300))[:, None]
     return shares, variances
 
 
 def variances_with(state: WideState, judged: WideJudgement, rows: float) -> FloatArray:
-    """Return the variance of each band after so many further rows, averaged over its components."""
+    """Return the variance of each band and direction of scores after so many further rows, averaged over its components."""
     shares, variances = components(judged)
     if rows <= 0:
-        return np.asarray((shares * variances).sum(axis=1))
+        return np.asarray((shares * variances).sum(axis=2))
+    return _left(state, judged, shares, variances, rows)
+
+
+def _left(
+    state: WideState, judged: WideJudgement, shares: FloatArray, variances: FloatArray, rows: float
+) -> FloatArray:
+    """Return the mean variances, (bands, directions), that so many rows leave; those of all bands are noise to each."""
     sizes, noise = state.sizes, judged.noise_upper / judged.bend
     more = 1.0 + 1.0 / state.size
 
-    def left(rest: float) -> FloatArray:
-        return np.asarray((shares * variances / (1.0 + variances * (rows / (noise + more * rest)))).sum(axis=1))
+    def left(rest: FloatArray) -> FloatArray:
+        each = (rows / (noise + more * rest))[None, :, None]
+        return np.asarray((shares * variances / (1.0 + variances * each)).sum(axis=2))
 
-    low, high = 0.0, float(sizes @ (shares * variances).sum(axis=1))
+    high = sizes @ (shares * variances).sum(axis=2)
+    low = np.zeros_like(high)
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if float(sizes @ left(middle)) > middle else (low, middle)
+        more_left = sizes @ left(middle) > middle
+        low, high = np.where(more_left, middle, low), np.where(more_left, high, middle)
     return left(high)
 
 
@@ -96,11 +111,11 @@ def risk_with(config: AdaptiveConfig, state: WideState, judged: WideJudgement, r
 
 def risk_of(config: AdaptiveConfig, judged: WideJudgement, variances: FloatArray) -> float:
     """Return the risk of variances: its mean, or its quantile at the confidence."""
-    mean = 0.5 * float(judged.counts @ variances)
+    mean = 0.5 * float((judged.counts * variances).sum())
     if config.confidence is None:
         return mean
     weights = judged.counts * judged.kappa * judged.bend
-    return gamma_quantile(mean, 0.5 * float(weights @ np.square(variances)), config.confidence)
+    return gamma_quantile(mean, 0.5 * float((weights * np.square(variances)).sum()), config.confidence)
 
 
 def wide_rows_missing(
@@ -161,16 +176,12 @@ def _with_quantile(state: WideState, judged: WideJudgement, level: float, target
     """Return the rows missing if every band drifts as little, or as much, as ``level`` of its models allow."""
     from driftpace.adaptive.kernels import share_quantile
 
-    variances = np.array([share_quantile(each.variance, each.shares, level) for each in judged.mixtures])
-    sizes, noise, more = state.sizes, judged.noise_upper / judged.bend, 1.0 + 1.0 / state.size
+    each = np.array([share_quantile(mixture.variance, mixture.shares, level) for mixture in judged.mixtures])
+    variances = np.tile(each[:, None, None], (1, judged.variances.shape[1], 1))
+    alone = np.ones((len(each), 1, 1))
 
     def met(rows: float) -> bool:
-        low, high = 0.0, float(sizes @ variances)
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (low + high)
-            left = variances / (1.0 + variances * (rows / (noise + more * middle)))
-            low, high = (middle, high) if float(sizes @ left) > middle else (low, middle)
-        return 0.5 * float(judged.counts @ (variances / (1.0 + variances * (rows / (noise + more * high))))) <= target
+        return 0.5 * float((judged.counts * _left(state, judged, alone, variances, rows)).sum()) <= target
 
     return _fewest(met)
 

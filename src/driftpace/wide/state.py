@@ -8,6 +8,9 @@ u_b being the whitened coordinates of band b, t_b their mean square, s^2 the noi
 band by band, that N rows call for. Its minimiser is u*_b kappa_b with kappa_b = c/(c + lambda_b), c the mean curvature, and the
 model kappa u exceeds the least penalised loss by c/2 sum_b kappa_b |u_b - u*_b|^2. Without the penalty the excess would count
 directions that no affordable number of rows shows.
+
+Of several classes a component has a coordinate for each score. In the directions of scores in which the mean second derivatives
+have no cross terms, c_a along each, all of this holds direction by direction: kappa_ba = c_a/(c_a + lambda_b).
 """
 
 import math
@@ -38,10 +41,12 @@ from driftpace.adaptive.state import (
     SMALLEST_NOISE,
     AdaptiveConfig,
 )
-from driftpace.losses import LinearLoss
+from driftpace.losses import LinearLoss, SoftmaxLoss, VectorLoss
+from driftpace.losses.softmax import helmert
 from driftpace.typing import FloatArray
-from driftpace.wide.fit import WideFit, WideRows, fit_bands
+from driftpace.wide.fit import WideFit, fit_bands
 from driftpace.wide.prior import band_views, power_laws
+from driftpace.wide.rows import WideRows, bends_along
 from driftpace.wide.spectrum import Spectrum, bands
 
 REFERENCE_ROWS = 1000.0
@@ -56,6 +61,9 @@ FIRST_AIM = 0.8
 FIRST_CURVED = 1.35
 """By how much variances of a first period are widened where the loss is not a quadratic: few rows are far from the minimiser."""
 
+FIRST_PRIOR = 0.35
+"""The same of several scores, for a band of which the rows show nothing."""
+
 PILOT_WITHOUT_POOL = 300
 """The same where no pool has shown the components."""
 
@@ -63,6 +71,9 @@ LEAST_SHARE = 0.05
 """The least share of a drift that a band is expected to have."""
 
 _VAGUE = 4.0
+_UNSEEN = 0.5
+"""Rows that each class has besides its own, where few were seen."""
+
 _ROUNDS = 4
 _RELINEARISED = 2
 
@@ -71,8 +82,8 @@ _RELINEARISED = 2
 class WideState:
     """What is known after some periods.
 
-    ``penalty`` is the lambda of each band and ``bend`` the mean curvature of past periods; ``banks`` are empty before the first
-    rows were closed.
+    ``penalty`` is the lambda of each band and ``bend`` the mean curvature of the last period, of several ``outputs`` (scores) over
+    them; ``curvature`` is then the matrix of mean second derivatives. ``banks`` are empty before the first rows were closed.
     """
 
     spectrum: Spectrum
@@ -84,20 +95,27 @@ class WideState:
     audit: AuditState = field(default_factory=AuditState)
     rows: int = 0
     bend: float = 1.0
+    outputs: int = 1
+    curvature: FloatArray | None = None
 
     @property
     def size(self) -> int:
-        """The number of coordinates."""
-        return self.center.size
+        """The number of coordinates of a score."""
+        return self.center.size // self.outputs
 
     @property
     def parts(self) -> tuple[slice, ...]:
-        """The bands of coordinates."""
+        """The bands of the coordinates of a score."""
         return bands(self.spectrum.components, self.intercept)
 
     @property
+    def blocks(self) -> tuple[slice, ...]:
+        """The bands of the coordinates of all scores."""
+        return tuple(slice(part.start * self.outputs, part.stop * self.outputs) for part in self.parts)
+
+    @property
     def sizes(self) -> FloatArray:
-        """The number of coordinates in each band."""
+        """The number of coordinates of a score in each band."""
         return np.array([float(part.stop - part.start) for part in self.parts])
 
 
@@ -105,8 +123,9 @@ class WideState:
 class WideJudgement:
     """What is known in a period with the rows delivered so far; ``fit`` is None without rows.
 
-    ``kappa`` is c/(c + lambda_b) and ``counts`` are c kappa_b d_b, what a variance of one in every coordinate of a band costs;
-    ``model`` are the whitened coordinates of the model, kappa u.
+    ``variances``, ``kappa`` and ``counts`` have a row for each band and a column for each direction of scores, the columns of
+    ``turn``: ``bend`` is the c of each, ``kappa`` is c/(c + lambda_b) and ``counts`` are c kappa_b d_b, what a variance of one in
+    every coordinate costs. ``model`` are the whitened coordinates of the model, kappa u.
     """
 
     epsilon: float
@@ -116,7 +135,8 @@ class WideJudgement:
     noise_upper: float
     model: FloatArray
     penalty: FloatArray
-    bend: float
+    turn: FloatArray
+    bend: FloatArray
     kappa: FloatArray
     counts: FloatArray
     fit: WideFit | None
@@ -126,7 +146,7 @@ class WideJudgement:
     @property
     def risk(self) -> float:
         """The expected excess of the penalised loss."""
-        return 0.5 * float(self.counts @ self.variances)
+        return 0.5 * float((self.counts * self.variances).sum())
 
     @property
     def mixtures(self) -> tuple[Mixture, ...]:
@@ -136,7 +156,7 @@ class WideJudgement:
     @property
     def effective(self) -> float:
         """The effective number of coefficients: sum_b kappa_b d_b."""
-        return float(self.counts.sum()) / self.bend
+        return float((self.counts / self.bend).sum())
 
 
 def first_wide_state(spectrum: Spectrum, *, intercept: bool, rates: tuple[float, ...]) -> WideState:
@@ -155,7 +175,7 @@ def judge_wide(config: AdaptiveConfig, state: WideState, rows: WideRows) -> Wide
 def _judge_first(config: AdaptiveConfig, state: WideState, rows: WideRows) -> WideJudgement:
     """Look at the rows of a first period: how much each band explains is anything from nothing to everything."""
     floor, first = _floor(config, rows.loss), 1 if state.intercept else 0
-    at, noise = state.center, 1.0
+    at, noise = _start(state, rows), 1.0
     for relinearised in range(1 if rows.quadratic else _RELINEARISED):
         views, level, guess = _first_views(state, rows, at)
         noise = max(guess, floor) if rows.quadratic and not relinearised else noise
@@ -171,7 +191,7 @@ def _judge_first(config: AdaptiveConfig, state: WideState, rows: WideRows) -> Wi
     estimate = memory.estimate()
     fit = fit_bands(rows, views, state.parts, noise, upper=noise + config.noise_margin * estimate.error)
     if not rows.quadratic:
-        fit = replace(fit, variances=FIRST_CURVED * fit.variances)
+        fit = replace(fit, variances=_widened(fit))
     energy = np.array(
         [
             float(posterior.shares @ (posterior.variance + np.square(posterior.mean).mean(axis=1)))
@@ -185,26 +205,56 @@ def _judge_first(config: AdaptiveConfig, state: WideState, rows: WideRows) -> Wi
     return _judgement(config, state, rows, _Known(penalty=penalty, views=tuple(views), estimate=estimate), fit=fit)
 
 
+def _widened(fit: WideFit) -> FloatArray:
+    """Return the variances of a first period of a loss that is not a quadratic: the likelihood understates how large bands are.
+
+    Of several scores, where the rows show the leading bands well, the more of its prior a band has kept, the wider.
+    """
+    if len(fit.turn) == 1:
+        return FIRST_CURVED * fit.variances
+    held = np.array([posterior.held for posterior in fit.posteriors])[:, None]
+    return np.asarray(fit.variances * (1.0 + FIRST_PRIOR * np.minimum(fit.variances / held, 1.0)))
+
+
+def _start(state: WideState, rows: WideRows) -> FloatArray:
+    """Return where the loss of first rows is looked at first: at zero, of several classes at their shares."""
+    if not state.intercept or not isinstance(rows.loss, SoftmaxLoss):
+        return state.center
+    at = state.center.copy()
+    counts = np.bincount(rows.y.astype(np.int64), minlength=rows.outputs + 1)
+    at[: rows.outputs] = np.log(counts + _UNSEEN) @ helmert(rows.outputs + 1)
+    return at
+
+
 def _first_views(state: WideState, rows: WideRows, at: FloatArray) -> tuple[list[Prediction], float, float]:
     """Return the predictions of bands, the mean square of responses, and the noise, from the quadratic of the loss at a model."""
-    scores, first = rows.Z @ at, 1 if state.intercept else 0
-    bends = np.maximum(rows.loss.curve.bend(scores, rows.y), 1e-6)
-    responses = scores - rows.loss.curve.slope(scores, rows.y) / bends
-    root = np.sqrt(bends / bends.mean())
-    level = max(float(np.square(responses * root).mean()), 1e-300)
-    center = float(responses @ bends) / float(bends.sum()) if state.intercept else 0.0
-    Z = rows.Z[:, first:] * root[:, None]
+    scores, first = rows.scores(at), 1 if state.intercept else 0
+    if rows.outputs == 1:
+        bends = np.maximum(rows.bends(scores)[:, 0, 0], 1e-6)
+        responses = scores - rows.slopes(scores) / bends[:, None]
+        root = np.sqrt(bends / bends.mean())
+        noise = None if rows.quadratic else np.array([1.0 / float(bends.mean())])
+        center = responses.T @ bends / float(bends.sum())
+    else:  # of rows that are nearly certain of a class single responses would be beyond measure: all have the mean curvature
+        every = rows.bends(scores)
+        turn = rows.turn(every)
+        along = np.maximum(bends_along(every, turn).mean(axis=0), 1e-6)
+        responses = scores @ turn - (rows.slopes(scores) @ turn) / along
+        root, noise, center = np.ones(len(rows)), 1.0 / along, responses.mean(axis=0)
+    level = max(float(np.square(responses * root[:, None]).mean()), 1e-300)
     laws = power_laws(
-        Z,
-        (responses - center) * root,
+        rows.Z[:, first:] * root[:, None],
+        (responses - (center if state.intercept else 0.0)) * root[:, None],
         _scales(state),
         state.sizes[first:],
-        noise=None if rows.quadratic else 1.0 / float(bends.mean()),
+        noise=noise,
         level=state.intercept,
     )
-    views = band_views(laws, state.sizes[first:])
+    views = band_views(laws, state.outputs * state.sizes[first:])
     if state.intercept:
-        vague = Prediction(shares=np.ones(1), mean=np.zeros((1, 1)), variance=np.array([_VAGUE * level]))
+        vague = Prediction(
+            shares=np.ones(1), mean=np.zeros((1, state.outputs)), variance=np.array([_VAGUE * level])
+        )
         views = [vague, *views]
     return views, level, laws.mean_noise
 
@@ -234,31 +284,43 @@ def _judgement(
     fit: WideFit | None = None,
     banks: tuple[Bank, ...] = (),
 ) -> WideJudgement:
-    bend = 1.0 if rows.quadratic else fit.bend if fit is not None else state.bend
     penalty, views, estimate = known.penalty, known.views, known.estimate
     noise = max(estimate.mean, _floor(config, rows.loss))
-    kappa = bend / (bend + penalty)
     sizes = state.sizes
     if fit is None:
+        bend, turn = _directions(state)
         center = np.concatenate([view.center for view in views])
-        variances = np.array([view.total for view in views])
+        variances = np.tile(np.array([view.total for view in views])[:, None], (1, state.outputs))
     else:
-        center, variances = fit.center, fit.variances
+        bend, turn, center, variances = fit.bend, fit.turn, fit.center, fit.variances
+    if rows.quadratic:
+        bend = np.ones(1)
+    kappa = bend / (bend + penalty[:, None])
+    along = (center.reshape(-1, state.outputs) @ turn) * np.repeat(kappa, sizes.astype(int), axis=0)
     return WideJudgement(
         epsilon=_epsilon(config, estimate),
         quadratic=rows.quadratic,
         variances=variances,
         noise=noise,
         noise_upper=noise + config.noise_margin * estimate.error,
-        model=center * np.repeat(kappa, sizes.astype(int)),
+        model=(along @ turn.T).ravel(),
         penalty=penalty,
+        turn=turn,
         bend=bend,
         kappa=kappa,
-        counts=bend * kappa * sizes,
+        counts=bend * kappa * sizes[:, None],
         fit=fit,
         banks=banks,
         views=views,
     )
+
+
+def _directions(state: WideState) -> tuple[FloatArray, FloatArray]:
+    """Return the mean second derivatives of the last period along their directions of scores, and these."""
+    if state.curvature is None:
+        return np.array([state.bend]), np.eye(1)
+    bend, turn = np.linalg.eigh(state.curvature)
+    return np.maximum(bend, 1e-12), turn
 
 
 def _judge_later(config: AdaptiveConfig, state: WideState, rows: WideRows) -> WideJudgement:
@@ -266,7 +328,7 @@ def _judge_later(config: AdaptiveConfig, state: WideState, rows: WideRows) -> Wi
     banks = tuple(predict(bank) for bank in state.banks)
     estimate = state.noise.estimate()
     noise = max(estimate.mean, _floor(config, rows.loss))
-    views = tuple(prediction_of(bank, jump) for bank, jump in zip(banks, _jumps(state, noise), strict=True))
+    views = tuple(prediction_of(bank, jump) for bank, jump in zip(banks, jumps_of(state, noise), strict=True))
     known = _Known(penalty=state.penalty, views=views, estimate=estimate)
     if len(rows) == 0:
         return _judgement(config, state, rows, known, banks=banks)
@@ -275,26 +337,26 @@ def _judge_later(config: AdaptiveConfig, state: WideState, rows: WideRows) -> Wi
     return _judgement(config, state, rows, known, fit=fit, banks=banks)
 
 
-def _jumps(state: WideState, noise: float) -> list[float]:
+def jumps_of(state: WideState, noise: float) -> list[float]:
     """Return how far a jump would throw each coordinate of a band: as far as what the band explains; the level by all."""
-    explained = [float(np.square(state.center[part]).sum()) for part in state.parts]
+    explained = [float(np.square(state.center[part]).sum()) for part in state.blocks]
     total = sum(explained[1:] if state.intercept else explained)
     found = []
-    for place, part in enumerate(state.parts):
+    for place, part in enumerate(state.blocks):
         size = part.stop - part.start
         if state.intercept and place == 0:
-            found.append(JUMP_SIZE * (noise / state.bend + total))
+            found.append(JUMP_SIZE * (noise / state.bend + total / state.outputs))
         else:
             found.append(JUMP_SIZE * (explained[place] + LEAST_SHARE * total) / size)
     return found
 
 
-def _floor(config: AdaptiveConfig, loss: LinearLoss) -> float:
+def _floor(config: AdaptiveConfig, loss: LinearLoss | VectorLoss) -> float:
     """Return the least noise that is believed in: of probabilities the one that they have by themselves.
 
     Few rows of two classes can be separated, and then show hardly any.
     """
-    if loss.probabilities(np.zeros(1)) is not None:
+    if isinstance(loss, VectorLoss) or loss.probabilities(np.zeros(1)) is not None:
         return 1.0
     return SMALLEST_NOISE * (config.epsilon if config.epsilon is not None else 1e-9)
 
@@ -322,7 +384,7 @@ def advance_wide(state: WideState, rows: WideRows, judged: WideJudgement) -> Wid
     else:
         banks = tuple(
             first_bank(fit.center[part], float(variance), unit)
-            for part, variance, unit in zip(state.parts, fit.variances, _units(state, judged), strict=True)
+            for part, variance, unit in zip(state.blocks, _mean_variances(judged), _units(state, judged), strict=True)
         )
         memory = NoiseMemory.of(fit.sums, state.noise.rates).next_period()
     return replace(
@@ -332,8 +394,14 @@ def advance_wide(state: WideState, rows: WideRows, judged: WideJudgement) -> Wid
         banks=banks,
         noise=memory,
         rows=state.rows + len(rows),
-        bend=judged.bend,
+        bend=float(judged.bend.mean()),
+        curvature=(judged.turn * judged.bend) @ judged.turn.T if state.outputs > 1 else None,
     )
+
+
+def _mean_variances(judged: WideJudgement) -> FloatArray:
+    """Return the variance of each band, by what it costs in the directions of scores."""
+    return np.asarray((judged.counts * judged.variances).sum(axis=1) / np.maximum(judged.counts.sum(axis=1), 1e-300))
 
 
 def _units(state: WideState, judged: WideJudgement) -> list[float]:
@@ -342,7 +410,9 @@ def _units(state: WideState, judged: WideJudgement) -> list[float]:
     energy = np.array(
         [
             count * (float(np.square(judged.fit.center[part]).mean()) + variance)
-            for count, part, variance in zip(judged.counts, state.parts, judged.variances, strict=True)
+            for count, part, variance in zip(
+                judged.counts.sum(axis=1), state.blocks, _mean_variances(judged), strict=True
+            )
         ]
     )
     if state.intercept:
@@ -351,7 +421,7 @@ def _units(state: WideState, judged: WideJudgement) -> list[float]:
     if state.intercept:
         shares[0] = 1.0
     return [
-        2.0 * judged.epsilon * float(share) / (float(size) * judged.bend)
+        2.0 * judged.epsilon * float(share) / (float(size) * float(judged.bend.sum()))
         for share, size in zip(shares, state.sizes, strict=True)
     ]
 
@@ -373,7 +443,7 @@ def drift_of(banks: tuple[Bank, ...], counts: FloatArray) -> tuple[float, float]
     from driftpace.adaptive.kernels import share_quantile
 
     mean = upper = 0.0
-    for bank, count in zip(banks, counts, strict=True):
+    for bank, count in zip(banks, counts.sum(axis=1), strict=True):
         each, shares = step_costs(bank)
         mean += float(shares @ each) * float(count) / bank.size
         upper += share_quantile(each, shares, 0.95) * float(count) / bank.size

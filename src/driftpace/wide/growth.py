@@ -1,0 +1,63 @@
+"""Classes that appear after the first rows: a state in bands for more scores than it was made for.
+
+Helmert contrasts of fewer classes are the first of those of more, so what is known stays what it is. A new class begins with the
+share of half a row among those seen, and without slopes; what is not known of it has the variance of a jump.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from driftpace.adaptive.bank import Bank
+from driftpace.adaptive.growth import first_level, first_share
+from driftpace.typing import FloatArray
+from driftpace.wide.state import WideState, jumps_of
+
+
+def with_classes(state: WideState, outputs: int) -> WideState:
+    """Return the state with as many scores, one after the other; as it is where it has them."""
+    while state.outputs < outputs:
+        state = _with_one_more(state)
+    return state
+
+
+def _with_one_more(state: WideState) -> WideState:
+    """Return the state with one more score, for a class that was not seen yet."""
+    old = state.outputs
+    center = _padded(state.center[None], old)[0]
+    if not state.banks:
+        return replace(state, center=center, outputs=old + 1)
+    share = first_share(state.rows)
+    level = first_level(share, old + 1) if state.intercept else 0.0
+    curvature = np.zeros((old + 1, old + 1))
+    curvature[:old, :old] = state.bend if state.curvature is None else state.curvature
+    curvature[old, old] = share * (1.0 - share) * (old + 2.0) / (old + 1.0)
+    if state.intercept:
+        center[old] = level
+    grown = replace(
+        state,
+        center=center,
+        outputs=old + 1,
+        curvature=curvature,
+        bend=float(np.trace(curvature)) / (old + 1),
+    )
+    jumps = jumps_of(grown, max(state.noise.estimate().mean, 1.0))
+    banks = []
+    for place, (bank, jump) in enumerate(zip(state.banks, jumps, strict=True)):
+        places, velocity = _padded(bank.place, old), _padded(bank.velocity, old)
+        if state.intercept and place == 0:
+            places[:, old] = level
+        banks.append(_with_doubt(replace(bank, place=places, velocity=velocity), jump, old))
+    return replace(grown, banks=tuple(banks))
+
+
+def _padded(models: FloatArray, outputs: int) -> FloatArray:
+    """Return models (models, coordinates) with a coordinate of 0 for the new score of each component."""
+    padded = np.zeros((len(models), models.shape[1] // outputs, outputs + 1))
+    padded[:, :, :outputs] = models.reshape(len(models), -1, outputs)
+    return padded.reshape(len(models), -1)
+
+
+def _with_doubt(bank: Bank, jump: float, outputs: int) -> Bank:
+    """Return a bank in which the coordinates of the new score, one in so many, have the variance of a jump."""
+    return replace(bank, spread=(outputs * bank.spread + jump) / (outputs + 1.0))
