@@ -10,7 +10,7 @@ import argparse
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -28,9 +28,9 @@ EPSILON = 0.15
 SECTIONS = 8
 TARGETS = (0.15, 0.25)
 JUDGED_AFTER = 2
-TEST_SHARE = 0.2
-SIZES = (30, 45, 65, 100, 150, 220, 320, 470, 700, 1000)
-STRENGTHS = (0.0, 100.0, 300.0, 1000.0, 3000.0)
+TEST_SHARE = 0.5
+SIZES = (30, 45, 70, 110, 170, 260, 400)
+STRENGTHS = (100.0, 300.0, 1000.0)
 
 
 @dataclass
@@ -86,6 +86,7 @@ class Penalised:
     Z: FloatArray
     chances: FloatArray
     penalty: FloatArray
+    scale: FloatArray
 
     @classmethod
     def of(cls, tracker: Tracker, X: Any, chances: FloatArray) -> "Penalised":
@@ -93,12 +94,28 @@ class Penalised:
         wide = tracker.snapshot()[1].wide
         penalty = np.repeat(wide.penalty, wide.sizes.astype(int))
         Z = np.column_stack([np.ones(X.shape[0]), wide.spectrum.scores(X)])
-        return cls(loss=SoftmaxLoss(classes=wide.outputs + 1), Z=Z, chances=chances, penalty=penalty)
+        return cls(loss=SoftmaxLoss(classes=wide.outputs + 1), Z=Z, chances=chances, penalty=penalty, scale=wide.scale)
+
+    def only(self, chosen: Any) -> "Penalised":
+        """Return the loss on some of the rows."""
+        return replace(self, Z=self.Z[chosen], chances=self.chances[chosen])
 
     def value(self, model: FloatArray) -> float:
         """Return the loss of a model (coordinates, scores)."""
-        logs = np.log(np.maximum(self.loss.probabilities(self.Z @ model), 1e-300))
-        return -float((self.chances * logs).sum(axis=1).mean()) + 0.5 * float(self.penalty @ np.square(model).sum(axis=1))
+        logs = np.log(np.maximum(self.loss.probabilities(self.Z @ model @ self.scale), 1e-300))
+        return -float((self.chances * logs).sum(axis=1).mean()) + 0.5 * float(
+            self.penalty @ np.square(model).sum(axis=1)
+        )
+
+    def least(self, tested: Any, others: Any, start: FloatArray) -> float:
+        """Return the least loss of the population on the rows ``tested``, of which as many ``others`` are a sample too.
+
+        The best model of a thousand rows fits their noise: on them it is better than that of the population by about as much as it
+        is worse on others, so the mean of both is taken.
+        """
+        here, there = self.only(tested), self.only(others)
+        own = here.best(start)
+        return 0.5 * (here.value(own) + here.value(there.best(own)))
 
     def best(self, start: FloatArray) -> FloatArray:
         """Return the model at which it is least."""
@@ -108,7 +125,7 @@ class Penalised:
 
         def both(flat: FloatArray) -> tuple[float, FloatArray]:
             model = flat.reshape(start.shape)
-            off = (self.loss.probabilities(self.Z @ model) - self.chances) @ contrasts
+            off = (self.loss.probabilities(self.Z @ model @ self.scale) - self.chances) @ contrasts @ self.scale
             return self.value(model), (self.Z.T @ off / len(self.Z) + self.penalty[:, None] * model).ravel()
 
         options = {"maxiter": 400, "ftol": 1e-10, "gtol": 1e-6}
@@ -122,7 +139,8 @@ def coordinates_of(tracker: Tracker) -> FloatArray:
     contrasts = helmert(wide.outputs + 1)
     coef = tracker.coef.T @ contrasts
     along = np.asarray(wide.spectrum.basis, dtype=np.float64).T @ coef * wide.spectrum.variance[:, None]
-    return np.vstack([tracker.intercept @ contrasts + wide.spectrum.center @ coef, along])
+    model = np.vstack([tracker.intercept @ contrasts + wide.spectrum.center @ coef, along])
+    return np.asarray(np.linalg.solve(wide.scale, model.T).T)
 
 
 def penalised_excess(tracker: Tracker, world: ClassesWorld, tested: int = 6000) -> float:
@@ -184,10 +202,7 @@ def calibration(runs: int, periods: int = 4) -> None:
         count = runs if kwargs["columns"] < 500 else max(runs // 2, 2)
         worlds = [ClassesWorld(**kwargs, rng=np.random.default_rng((7, seed))) for seed in range(count)]
         found = np.array(
-            [
-                run(world, pool=pool, epsilon=epsilon, periods=periods, seed=seed)
-                for seed, world in enumerate(worlds)
-            ]
+            [run(world, pool=pool, epsilon=epsilon, periods=periods, seed=seed) for seed, world in enumerate(worlds)]
         )
         line = f"{name:32s}{epsilon:7g}"
         for part in (found[:, 0], found[:, 1:].reshape(-1, 4)):
@@ -250,9 +265,8 @@ def follow_news(news: News, epsilon: float, seed: int) -> dict[str, Any]:
         matrix = _matrix(tracker, X)
         problem = Penalised.of(tracker, matrix, np.eye(SECTIONS)[y])
         model = coordinates_of(tracker)
-        least = problem.value(problem.best(model))
-        problems.append((problem, least))
-        excess.append(problem.value(model) - least)
+        problems.append((problem.only(test), problem.only(pool), problem.least(test, pool, model)))
+        excess.append(problems[-1][0].value(model) - problems[-1][2])
         chances = tracker.predict_proba(_rows(X, test))
         losses.append(-float(np.log(chances[np.arange(len(test)), y[test]]).mean()))
     return {
@@ -262,7 +276,6 @@ def follow_news(news: News, epsilon: float, seed: int) -> dict[str, Any]:
         "loss": np.array(losses),
         "sklearn": _sklearn_losses(tracker, news, labels, pools, tests),
         "problems": problems,
-        "pools": pools,
     }
 
 
@@ -305,16 +318,16 @@ def constant_excess(found: dict[str, Any], size: int, strength: float, first: in
     The model of a period is the best for its rows with the penalty, held to the last one as by ``strength`` rows.
     """
     excess, model = [], None
-    for period, ((problem, least), pool) in enumerate(zip(found["problems"], found["pools"], strict=True)):
-        chosen = pool[: first if period == 0 else size]
-        count, outputs = len(chosen), SECTIONS - 1
+    for period, (tested, problem, least) in enumerate(found["problems"]):
+        chosen = slice(0, first if period == 0 else size)
+        count, outputs = len(problem.Z[chosen]), SECTIONS - 1
         own = count * np.maximum(problem.penalty, 1e-9)
         held = (0.0 if model is None else strength) * (1.0 / SECTIONS + problem.penalty)
         anchor = np.zeros((len(own), outputs)) if model is None else model * (held / (held + own))[:, None]
         y = problem.chances[chosen].argmax(axis=1).astype(np.float64)
-        rows = WideRows(loss=problem.loss, Z=problem.Z[chosen], y=y)
+        rows = WideRows(loss=problem.loss, Z=problem.Z[chosen], y=y, scale=problem.scale)
         model = mode(rows, anchor.ravel(), anchor.ravel(), 1.0 / (held + own), 1.0).reshape(-1, outputs)
-        excess.append(problem.value(model) - least)
+        excess.append(tested.value(model) - least)
     return np.array(excess)
 
 
@@ -382,9 +395,14 @@ def exponents(runs: int, data: Path, count: int = 150) -> None:
         losses[seed, 1:] = list(_power_laws(tracker, X, y, chosen, test))
     mine, laws = losses[:, 0].mean(), losses[:, 1:].mean(axis=0).reshape(len(EXPONENTS), -1).min(axis=1)
     best = laws.argmin()
-    print(f"\n{count} labels on vectors, {SECTIONS} sections, {runs} draws: log loss {mine:.3f}; power laws, best amount each:")
+    print(
+        f"\n{count} labels on vectors, {SECTIONS} sections, {runs} draws: log loss {mine:.3f}; power laws, best amount each:"
+    )
     print("  " + ", ".join(f"{power:g}: {loss:.3f}" for power, loss in zip(EXPONENTS, laws, strict=True)))
-    print(f"  {100.0 * (mine / laws[best] - 1.0):.1f} % above the best in hindsight, exponent {EXPONENTS[best]:g}", flush=True)
+    print(
+        f"  {100.0 * (mine / laws[best] - 1.0):.1f} % above the best in hindsight, exponent {EXPONENTS[best]:g}",
+        flush=True,
+    )
 
 
 def _power_laws(tracker: Tracker, X: FloatArray, y: Any, chosen: Any, test: Any) -> Iterator[float]:

@@ -57,7 +57,8 @@ def _with_one_more(state: AdaptiveState) -> AdaptiveState:
     grown = replace(grown, coordinates=white)
     jumps = jump_variances(grown, white, max(noise, noise_floor_of(state)))
     banks = tuple(
-        _with_doubt(bank, shift[part], jump, old) for bank, part, jump in zip(banks, grown.parts, jumps, strict=True)
+        with_doubt(replace(bank, place=bank.place + shift[part]), jump, old)
+        for bank, part, jump in zip(banks, grown.parts, jumps, strict=True)
     )
     return replace(grown, banks=banks)
 
@@ -102,6 +103,9 @@ def _with_curvature(
     return grown.reshape(columns * (outputs + 1), -1)
 
 
-def _with_doubt(bank: Bank, shift: FloatArray, jump: float, outputs: int) -> Bank:
-    """Return a bank moved by ``shift``, in which the coordinates of the new output, one in so many, have the variance of a jump."""
-    return replace(bank, place=bank.place + shift, spread=(outputs * bank.spread + jump) / (outputs + 1.0))
+def with_doubt(bank: Bank, jump: float, outputs: int) -> Bank:
+    """Return a bank in which the coordinates of a new output, one in so many, have the variance of a jump, or that of the others.
+
+    Variances never fall: with the covariances of place and velocity as they are, a smaller one would be that of nothing.
+    """
+    return replace(bank, spread=bank.spread + np.maximum(jump - bank.spread, 0.0) / (outputs + 1.0))

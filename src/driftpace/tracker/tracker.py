@@ -153,8 +153,8 @@ class Tracker:
     method : {"adaptive", "wide"}, optional
         The wide method follows thousands of columns, dense or sparse, in bands of their principal components; its promise is about
         the loss with a penalty of each band. By default it is used where rows have more than a hundred columns, by
-        :class:`~driftpace.SquaredLoss`, :class:`~driftpace.SoftmaxLoss` or a loss of two classes, without candidates, ``metric``, ``season``, ``delay``, and groups,
-        weights or annotators of the first rows.
+        :class:`~driftpace.SquaredLoss`, :class:`~driftpace.SoftmaxLoss` or a loss of two classes, without candidates, ``metric``,
+        ``season``, ``delay``, and groups, weights or annotators of the first rows.
     text : str or sequence of str, optional
         Columns of frames that are texts: hashed words and pairs of words, weighted by how rare they are in the first texts shown
         (:class:`driftpace.tables.TextTerms`). Columns of lists of equal length, such as embeddings, need no setting. The other
@@ -305,8 +305,7 @@ class Tracker:
         self._text = _text_columns(text)
         if self._text and not (_is_wide(self._method) or (method is None and can_be_wide(self._method))):
             raise ParameterError(
-                f"must be None without the wide method: {WIDE_LOSSES}, no candidates, metric, "
-                "season or delay.",
+                f"must be None without the wide method: {WIDE_LOSSES}, no candidates, metric, season or delay.",
                 owner="Tracker",
                 name="text",
             )

@@ -279,12 +279,12 @@ class WideMethod(ModelMethod):
             wide = self._first(self._spectrum(X, from_pool=False))
         if isinstance(loss, VectorLoss):
             most = int(y.max()) if len(y) and isinstance(loss, SoftmaxLoss) else 1
-            wide = with_classes(wide, max(loss.outputs, most))
+            wide = with_classes(wide, max(loss.outputs, most), y)
             loss = loss.with_outputs(wide.outputs)
         if X is not None:
-            return wide, WideRows(loss=loss, Z=self._coordinates(wide.spectrum, X), y=y)
+            return wide, WideRows(loss=loss, Z=self._coordinates(wide.spectrum, X), y=y, scale=wide.scale)
         Z = np.concatenate([np.empty((0, wide.size)), *(batch.X for batch in state.batches)])
-        return wide, WideRows(loss=loss, Z=Z, y=y)
+        return wide, WideRows(loss=loss, Z=Z, y=y, scale=wide.scale)
 
     def held_out(self, state: WideMethodState) -> BoolArray | None:
         """Return which rows of the open period are held out for the audit; None where none ever are."""
@@ -388,14 +388,14 @@ class WideMethod(ModelMethod):
             status=wide_status(judged),
             assumptions=(*wide_checks(wide, rows, judged, supply), measured_risk(audited, judged.epsilon)),
         )
-        coef = self._coefficients(wide.spectrum, judged.model, wide.outputs)
+        model = rows.scaled(judged.model.reshape(-1, wide.outputs))
+        coef = self._coefficients(wide.spectrum, model)
         return replace(after, wide=advanced, coef=coef, rows_seen=state.rows_seen + look.fitted), report
 
-    def _coefficients(self, spectrum: Spectrum, model: FloatArray, outputs: int) -> FloatArray:
+    def _coefficients(self, spectrum: Spectrum, model: FloatArray) -> FloatArray:
         """Return the model in the units of X, the intercept last."""
         if not self.spec.fit_intercept:
-            return spectrum.coefficients(model.reshape(-1, outputs)).ravel()
-        model = model.reshape(-1, outputs)
+            return spectrum.coefficients(model).ravel()
         coef = spectrum.coefficients(model[1:])
         return np.append(coef, [model[0] - spectrum.center @ coef], axis=0).ravel()
 

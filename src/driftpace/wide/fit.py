@@ -130,7 +130,7 @@ def _observed(
     """Return the rows as observations of each direction of scores, by the quadratic of their loss at a model."""
     scores, outputs = rows.scores(at), rows.outputs
     bends = bends_along(rows.bends(scores), turn)
-    gaps = (rows.scores(at - anchor) @ turn) - (rows.slopes(scores) @ turn) / bends
+    gaps = (rows.Z @ (at - anchor).reshape(-1, outputs)) @ turn - (rows.slopes(scores) @ turn) / bends
     anchors = anchor.reshape(-1, outputs) @ turn
     return [
         observed(rows.Z, bends[:, place], gaps[:, place], anchors[:, place], prior, noise) for place in range(outputs)

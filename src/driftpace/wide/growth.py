@@ -8,17 +8,31 @@ from dataclasses import replace
 
 import numpy as np
 
-from driftpace.adaptive.bank import Bank
-from driftpace.adaptive.growth import first_level, first_share
+from driftpace.adaptive.growth import first_level, first_share, with_doubt
+from driftpace.losses.softmax import helmert
 from driftpace.typing import FloatArray
 from driftpace.wide.state import WideState, jumps_of
 
+LEAST_CURVATURE = 0.1
+"""The least curvature of a score, relative to their mean, that coefficients are scaled by."""
 
-def with_classes(state: WideState, outputs: int) -> WideState:
-    """Return the state with as many scores, one after the other; as it is where it has them."""
+
+def with_classes(state: WideState, outputs: int, y: FloatArray) -> WideState:
+    """Return the state with as many scores, one after the other; before a first period is closed, scaled by its classes ``y``."""
     while state.outputs < outputs:
         state = _with_one_more(state)
-    return state
+    return state if state.banks or outputs == 1 else replace(state, scale=_scale(y, outputs))
+
+
+def _scale(y: FloatArray, outputs: int) -> FloatArray:
+    """Return the matrix R with which R M R is about the mean curvature times one, for M of rows with these shares of classes."""
+    shares = np.bincount(y.astype(np.int64), minlength=outputs + 1) + 0.5
+    shares /= shares.sum()
+    contrasts = helmert(outputs + 1)
+    mean = shares @ contrasts
+    curvature = (contrasts.T * shares) @ contrasts - np.outer(mean, mean)
+    values, basis = np.linalg.eigh(curvature / (np.trace(curvature) / outputs))
+    return np.asarray((basis / np.sqrt(np.maximum(values, LEAST_CURVATURE))) @ basis.T)
 
 
 def _with_one_more(state: WideState) -> WideState:
@@ -27,11 +41,14 @@ def _with_one_more(state: WideState) -> WideState:
     center = _padded(state.center[None], old)[0]
     if not state.banks:
         return replace(state, center=center, outputs=old + 1)
-    share = first_share(state.rows)
-    level = first_level(share, old + 1) if state.intercept else 0.0
+    share, wider = first_share(state.rows), LEAST_CURVATURE**-0.5
+    level = first_level(share, old + 1) / wider if state.intercept else 0.0
+    scale = np.zeros((old + 1, old + 1))
+    scale[:old, :old] = np.eye(old) if state.scale is None else state.scale
+    scale[old, old] = wider
     curvature = np.zeros((old + 1, old + 1))
     curvature[:old, :old] = state.bend if state.curvature is None else state.curvature
-    curvature[old, old] = share * (1.0 - share) * (old + 2.0) / (old + 1.0)
+    curvature[old, old] = wider * wider * share * (1.0 - share) * (old + 2.0) / (old + 1.0)
     if state.intercept:
         center[old] = level
     grown = replace(
@@ -39,6 +56,7 @@ def _with_one_more(state: WideState) -> WideState:
         center=center,
         outputs=old + 1,
         curvature=curvature,
+        scale=scale,
         bend=float(np.trace(curvature)) / (old + 1),
     )
     jumps = jumps_of(grown, max(state.noise.estimate().mean, 1.0))
@@ -47,7 +65,7 @@ def _with_one_more(state: WideState) -> WideState:
         places, velocity = _padded(bank.place, old), _padded(bank.velocity, old)
         if state.intercept and place == 0:
             places[:, old] = level
-        banks.append(_with_doubt(replace(bank, place=places, velocity=velocity), jump, old))
+        banks.append(with_doubt(replace(bank, place=places, velocity=velocity), jump, old))
     return replace(grown, banks=tuple(banks))
 
 
@@ -56,8 +74,3 @@ def _padded(models: FloatArray, outputs: int) -> FloatArray:
     padded = np.zeros((len(models), models.shape[1] // outputs, outputs + 1))
     padded[:, :, :outputs] = models.reshape(len(models), -1, outputs)
     return padded.reshape(len(models), -1)
-
-
-def _with_doubt(bank: Bank, jump: float, outputs: int) -> Bank:
-    """Return a bank in which the coordinates of the new score, one in so many, have the variance of a jump."""
-    return replace(bank, spread=(outputs * bank.spread + jump) / (outputs + 1.0))

@@ -31,9 +31,7 @@ def mode(rows: WideRows, start: FloatArray, anchor: FloatArray, prior: FloatArra
     return (_of_scores if rows.outputs > 1 else _of_one_score)(rows, start, anchor, prior, noise)
 
 
-def _of_one_score(
-    rows: WideRows, start: FloatArray, anchor: FloatArray, prior: FloatArray, noise: float
-) -> FloatArray:
+def _of_one_score(rows: WideRows, start: FloatArray, anchor: FloatArray, prior: FloatArray, noise: float) -> FloatArray:
     strength = noise / prior
 
     def objective(at: FloatArray) -> float:
@@ -66,14 +64,14 @@ def _of_scores(rows: WideRows, start: FloatArray, anchor: FloatArray, prior: Flo
     root = np.sqrt(prior)
     X, values, back = _factor(rows.Z * root)
     fixed = rows.scores(anchor)
-    at = (X.T @ (rows.scores(start) - fixed)) / values[:, None]
+    at = (X.T @ (rows.Z @ (start - anchor).reshape(-1, outputs))) / values[:, None]
 
     def objective(v: FloatArray) -> float:
-        return float(rows.losses(fixed + X @ v).sum()) + 0.5 * noise * float(np.square(v).sum())
+        return float(rows.losses(fixed + rows.scaled(X @ v)).sum()) + 0.5 * noise * float(np.square(v).sum())
 
     now = objective(at)
     for _ in range(_NEWTON):
-        scores = fixed + X @ at
+        scores = fixed + rows.scaled(X @ at)
         bends = rows.bends(scores)
         gradient = X.T @ rows.slopes(scores) + noise * at
         step = _newton_step(X, values, bends, gradient, noise)

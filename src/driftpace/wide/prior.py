@@ -6,7 +6,8 @@ rows of a first period say which gamma and which share f of the variance are pla
 
     response ~ N(level, v [(1 - f) I + f G_gamma]),    G_gamma = sum_b l_b^gamma Z_b Z_b' (trace one for each row),
 
-one eigendecomposition for each gamma. Several scores have a response each, of their own noise, and the same law. A band may then deviate from the power law by a factor of a few, which its own rows decide.
+one eigendecomposition for each gamma. Several scores have a response each, of their own noise, and the same law. A band may then
+deviate from the power law by a factor of a few, which its own rows decide.
 """
 
 from dataclasses import dataclass

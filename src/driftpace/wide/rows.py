@@ -1,9 +1,11 @@
 """Rows of the wide method: whitened coordinates and targets, with one score or, of several classes, several.
 
 A model is a matrix of (coordinates, scores), kept as one vector in rows, so that the scores of a band of coordinates are together.
+Of several classes scores are scaled so that all are about equally curved: a score that sets a rare class apart has larger
+coefficients, and the same number of rows shows it as well as others.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,11 +17,15 @@ _LEAST_BEND = 1e-6
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class WideRows:
-    """Rows in whitened coordinates, a column of ones first where there is an intercept, and their encoded targets."""
+    """Rows in whitened coordinates, a column of ones first where there is an intercept, and their encoded targets.
+
+    The scores of the loss are those of the model times ``scale``, a symmetric matrix; None where they are the same.
+    """
 
     loss: LinearLoss | VectorLoss
     Z: FloatArray
     y: FloatArray
+    scale: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -36,11 +42,15 @@ class WideRows:
 
     def select(self, chosen: BoolArray) -> "WideRows":
         """Return some of the rows."""
-        return self if chosen.all() else WideRows(loss=self.loss, Z=self.Z[chosen], y=self.y[chosen])
+        return self if chosen.all() else replace(self, Z=self.Z[chosen], y=self.y[chosen])
 
     def scores(self, model: FloatArray) -> FloatArray:
         """Return the scores of rows, (rows, scores)."""
-        return np.asarray(self.Z @ model.reshape(-1, self.outputs))
+        return np.asarray(self.Z @ self.scaled(model.reshape(-1, self.outputs)))
+
+    def scaled(self, values: FloatArray) -> FloatArray:
+        """Return scores, or derivatives in them, (rows, scores), after a change of scale."""
+        return values if self.scale is None else np.asarray(values @ self.scale)
 
     def losses(self, scores: FloatArray) -> FloatArray:
         """Return the loss of each row."""
@@ -49,15 +59,16 @@ class WideRows:
         return self.loss.curve.phi(scores[:, 0], self.y)
 
     def slopes(self, scores: FloatArray) -> FloatArray:
-        """Return the derivatives of losses in the scores, (rows, scores)."""
+        """Return the derivatives of losses in the scores of the model, (rows, scores)."""
         if isinstance(self.loss, VectorLoss):
-            return self.loss.slope(scores, self.y)
+            return self.scaled(self.loss.slope(scores, self.y))
         return self.loss.curve.slope(scores[:, 0], self.y)[:, None]
 
     def bends(self, scores: FloatArray) -> FloatArray:
-        """Return the second derivatives of losses in the scores, (rows, scores, scores)."""
+        """Return the second derivatives of losses in the scores of the model, (rows, scores, scores)."""
         if isinstance(self.loss, VectorLoss):
-            return self.loss.bend(scores, self.y)
+            bends = self.loss.bend(scores, self.y)
+            return bends if self.scale is None else np.asarray(self.scale @ bends @ self.scale)
         return self.loss.curve.bend(scores[:, 0], self.y)[:, None, None]
 
     def turn(self, bends: FloatArray) -> FloatArray:

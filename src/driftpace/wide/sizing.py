@@ -51,9 +51,9 @@ class WideRowsNeeded:
 
 
 def pilot_rows(state: WideState) -> int:
-    """Return the rows of the very first batch: enough to show the noise and the power law; of several classes, as many for each two.
+    """Return the rows of the very first batch: enough to show the noise and the power law.
 
-    Without a pool they show the components too, and more are needed.
+    Of several classes there are as many for each two. Without a pool they show the components too, and more are needed.
     """
     spectrum, pairs = state.spectrum, 0.5 * (state.outputs + 1)
     if spectrum.from_pool:
