@@ -70,6 +70,9 @@ class Definition:
         :class:`~driftpace.Tracker`. The first delivery shows the knots.
     features : sequence of str, optional
         Feature columns; by default every column of the first delivery but dates, free text and ids.
+    text : sequence of str
+        Feature columns that are texts: words are hashed and weighted by how rare they are in the first delivery, and the model is
+        followed by the wide method, whose promise is about a penalised loss.
     classes : sequence of str, optional
         The classes of the target: the negative and the positive one of two that are not 0/1, or three and more. Classes that appear
         later are added by :meth:`Campaign.amend`.
@@ -150,6 +153,7 @@ class Definition:
     splines: bool | tuple[str, ...] | Mapping[str, str] | None = None
     interactions: bool | tuple[tuple[str, str], ...] | None = None
     features: tuple[str, ...] | None = None
+    text: tuple[str, ...] = ()
     classes: tuple[str, ...] | None = None
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unknown_categories: Mapping[str, str | tuple[str, ...]] = field(default_factory=dict)
@@ -202,8 +206,8 @@ class Definition:
             validation.switch("Campaign", **{name: given.get(name, True)})
         if "seed" in given:
             validation.count("Campaign", seed=given["seed"])
-        for name in ("features", "classes", "indicators"):
-            if name in given and (name != "indicators" or given[name] not in ([], ())):
+        for name in ("features", "classes", "indicators", "text"):
+            if name in given and (name in ("features", "classes") or given[name] not in ([], ())):
                 given[name] = words(name, given[name])
         if "classes" in given:
             check_classes("Campaign", "classes", given["classes"])
@@ -213,7 +217,7 @@ class Definition:
         )
         validation.choice("Campaign", MISSING_POLICIES, missing=given.get("missing", "impute"))
         given["fill"] = check_fill(given.get("fill", {}))
-        given["indicators"] = tuple(given.get("indicators", ()))
+        given["indicators"], given["text"] = tuple(given.get("indicators", ())), tuple(given.get("text", ()))
         given["loss"] = given.get("loss", loss_names(_task(given.get("classes")))[0])
         _check_loss(given)
         given["l2"] = _penalty(given)
@@ -254,9 +258,10 @@ class Definition:
                     name=as_what[1],
                 )
             raise ParameterError(f"must name each column once; got {twice!r} twice.", owner="Campaign", name="features")
+        self._check_text(roles)
         for setting in ("categories", "fill", "indicators"):
             for name in getattr(self, setting):
-                numeric = setting == "categories" or name not in self.categories
+                numeric = setting == "categories" or name not in (*self.categories, *self.text)
                 if (self.features is not None and name not in self.features) or not numeric:
                     raise ParameterError(
                         f"must be one of features{'' if numeric else ' that is numeric'}; got {name!r}.",
@@ -264,6 +269,23 @@ class Definition:
                         name=setting,
                     )
         self._check_loss()
+
+    def _check_text(self, roles: Mapping[str, str]) -> None:
+        """Refuse columns of texts that are no features, and settings that the wide method cannot work with."""
+        for name in self.text:
+            if name in (*roles.values(), *self.categories) or (self.features is not None and name not in self.features):
+                raise ParameterError(
+                    f"must be columns of features that are nothing else; got {name!r}.", owner="Campaign", name="text"
+                )
+        unusable = ("groups", "weight", "exposure", "annotator", "metric", "season", "delay", "splines", "interactions")
+        names = [name for name in unusable if getattr(self, name) is not None]
+        names += ["l2"] if isinstance(self.l2, tuple) else []
+        if self.text and names:
+            raise ParameterError(
+                f"must be left out with {names[0]}, which the wide method does not use; got {list(self.text)!r:.80}.",
+                owner="Campaign",
+                name="text",
+            )
 
     def _check_loss(self) -> None:
         """Refuse a loss that does not go with the classes, and several labels of a row where they have no mean."""
@@ -343,7 +365,7 @@ class Definition:
         from driftpace.tracker import Tracker
 
         features = None
-        if self.features is not None and self.expand is None:
+        if self.features is not None and self.expand is None and not self.text:
             features = len(self.indicators) + sum(
                 len(self.categories.get(name, ("", ""))) - 1 for name in self.features
             )
@@ -369,6 +391,7 @@ class Definition:
                 pool=self.pool,
                 budget=self.make_budget(),
                 l2=list(self.l2) if isinstance(self.l2, tuple) else None,
+                method="wide" if self.text else None,
                 rng=rng if self.seed is None else self.seed,
             )
         except ParameterError as error:

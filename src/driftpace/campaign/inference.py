@@ -21,11 +21,12 @@ from driftpace.tables.categories import meanings, word_of
 from driftpace.tables.cells import as_numbers, numbers_each, without_marks
 from driftpace.tables.csv_format import number_text
 from driftpace.tables.dates import Dates, find_dates, parse_dates
-from driftpace.tables.encoding import MISSING, CategoryColumn, EncodedColumn, Encoding, find_column
+from driftpace.tables.encoding import MISSING, CategoryColumn, EncodedColumn, Encoding, NumberColumn, find_column
 from driftpace.tables.identity import find_ids, named_like_id
 from driftpace.tables.leakage import find_leaks
 from driftpace.tables.learn import is_numeric, learn_encoding
 from driftpace.tables.targets import MOST_LABELS, describe_target
+from driftpace.tables.text_column import TextColumn, learn_text
 
 if TYPE_CHECKING:
     from driftpace.tables import Column
@@ -124,6 +125,7 @@ def infer_settings(
         ("weight", [values.get("weight")]),
         ("exposure", [values.get("exposure")]),
         ("features", values.get("features") or []),
+        ("text", values.get("text") or []),
         ("exclude", exclude),
     ):
         for name in names:
@@ -385,7 +387,9 @@ def _check_classes(column: "Column", classes: list[str], target: str, source: st
 
 def _infer_features(values: dict[str, Any], columns: "Columns", source: str, made: list[str]) -> list[Note]:
     """Fill in the features, their categories, and what missing cells count as; ``made`` are features made of dates."""
-    explicit = values.get("features")
+    explicit, texts = values.get("features"), list(values.get("text") or ())
+    if explicit is not None and texts:
+        explicit = [*explicit, *(name for name in texts if name not in explicit)]
     roles = {
         values[role]: role
         for role in ("target", "id", "groups", "weight", "exposure", "annotator")
@@ -405,11 +409,12 @@ def _infer_features(values: dict[str, Any], columns: "Columns", source: str, mad
             order = time_order(columns[name], name, unit, owner=OWNER, dayfirst=values.get("dayfirst"))
         ids = find_ids(columns, others, np.ones(next(iter(columns.values())).missing.size, dtype=np.bool_), order)
         left_out |= ids if len(ids) < len(others) else {}
+        left_out = {name: reason for name, reason in left_out.items() if name not in texts}
     learned = learn_encoding(
         columns,
         explicit,
         apart=[*roles, *left_out],
-        given=_given_categories(values),
+        given={**_given_categories(values), **_given_texts(texts, columns)},
         missing=values.get("missing") or "impute",
         owner=OWNER,
     )
@@ -446,6 +451,11 @@ def _given_categories(values: Mapping[str, Any]) -> dict[str, CategoryColumn]:
     return given
 
 
+def _given_texts(names: list[str], columns: "Columns") -> dict[str, EncodedColumn]:
+    """Return the columns of texts, as this table shows them."""
+    return {name: learn_text(name, columns[name], np.arange(columns[name].missing.size), OWNER) for name in names}
+
+
 def _fill_in(values: dict[str, Any], encoding: Encoding) -> None:
     """Write an encoding into the settings of a campaign."""
     categories, unknown, fill, indicators = {}, {}, {}, []
@@ -454,7 +464,7 @@ def _fill_in(values: dict[str, Any], encoding: Encoding) -> None:
             categories[column.name] = list(column.levels)
             if column.unknown != column.levels[:1]:
                 unknown[column.name] = column.unknown[0] if len(column.unknown) == 1 else list(column.unknown)
-        else:
+        elif isinstance(column, NumberColumn):
             fill[column.name] = column.fill
             indicators += [column.name] if column.indicator else []
     values["features"] = list(encoding.sources)
@@ -463,6 +473,8 @@ def _fill_in(values: dict[str, Any], encoding: Encoding) -> None:
 
 
 def _described(column: EncodedColumn) -> str:
+    if isinstance(column, TextColumn):
+        return f"{column.name} (words)"
     if not isinstance(column, CategoryColumn):
         return column.name
     shown = list_texts(column.levels[:SHOWN_CATEGORIES])

@@ -169,9 +169,9 @@ def evaluate(state: CampaignState) -> Served | None:
     objective = method.spec.objective_for(tracker.coef, tracker.features)
     if isinstance(objective, VectorLoss) and y.max() > objective.outputs:
         return None  # a class that the model does not know
-    loss = replace(objective, l2=0.0)  # type: ignore[type-var]
+    loss, coef = replace(objective, l2=0.0), tracker.row_coef  # type: ignore[type-var]
     with np.errstate(all="ignore"):
-        values = loss.row_values(tracker.coef, X, y)
+        values = loss.row_values(coef, X, y)
         mean = float(values.mean()) if weights is None else float(weights @ values) / len(y)
         spread = values if weights is None else weights * (values - mean)
         error = float(spread.std(ddof=1) / math.sqrt(len(y))) if len(y) > 1 else math.inf
@@ -179,11 +179,11 @@ def evaluate(state: CampaignState) -> Served | None:
         return None
     accuracy = None
     if classifies(method.spec.loss):
-        accuracy = float(np.average(0.5 + 0.5 * loss.predict(tracker.coef, X) * y, weights=weights))
+        accuracy = float(np.average(0.5 + 0.5 * loss.predict(coef, X) * y, weights=weights))
     elif isinstance(objective, SoftmaxLoss):
-        accuracy = float(np.average(loss.predict(tracker.coef, X) == y, weights=weights))
+        accuracy = float(np.average(loss.predict(coef, X) == y, weights=weights))
     with np.errstate(all="ignore"):
-        found = measure_metrics(loss, y, X @ tracker.coef, weights) if isinstance(loss, LinearLoss) else {}
+        found = measure_metrics(loss, y, X @ coef, weights) if isinstance(loss, LinearLoss) else {}
     metrics = {name: value for name, value in found.items() if math.isfinite(value) and name != "accuracy"}
     return Served(rows=len(y), loss=mean, error=error, accuracy=accuracy, metrics=metrics)
 

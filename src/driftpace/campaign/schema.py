@@ -25,6 +25,7 @@ from driftpace.tables.encoding import (
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for
 from driftpace.tables.learn import is_numeric, learn_encoding
 from driftpace.tables.number_text import number_hint
+from driftpace.tables.text_column import learn_text
 from driftpace.tracker.inputs import is_frame
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
@@ -65,7 +66,7 @@ def text_columns(definition: Definition, encoding: Encoding | None = None) -> li
     period = None if definition.period is None or period_source(definition.period, ())[1] else definition.period
     named = (definition.id, definition.groups, definition.annotator, classes, period)
     categories = definition.categories if encoding is None else encoding.text_columns
-    return [*categories, *(name for name in named if name is not None)]
+    return [*categories, *definition.text, *(name for name in named if name is not None)]
 
 
 def read_table(
@@ -187,6 +188,10 @@ def encoding_for(
 def _shown_encoding(definition: Definition, columns: Columns, keep: BoolArray | None, owner: str) -> Encoding:
     """Return the encoding that rows show."""
     given = _given_columns(definition)
+    for name in definition.text:
+        column = find_column(columns, name, owner)
+        places = np.arange(column.missing.size) if keep is None else np.flatnonzero(keep)
+        given[name] = learn_text(name, column, places, owner)
     if definition.features is not None:
         named = tuple(
             given[name] if name in given else _learn_number(definition, columns, name, keep, owner)
@@ -360,7 +365,8 @@ def invalid_rows(
     for name in names:
         column = find_column(columns, name, owner, definition.dayfirst)
         gone = column.missing
-        if name not in definition.categories and (encoding is None or name not in encoding.text_columns):
+        apart = name in definition.categories or name in definition.text
+        if not apart and (encoding is None or name not in encoding.text_columns):
             numbers = numbers_each(column)
             gone = np.isnan(numbers)
             with np.errstate(invalid="ignore"):

@@ -20,6 +20,8 @@ target = {target}
 {dayfirst}
 # Classes of the target: negative, then positive, or three and more. Not needed for numbers, or for 0 and 1.
 {classes}
+# Features that are texts: their words are columns.
+{text}
 # Categorical features and all their categories; the first is the reference category.
 {categories}
 # Category that unknown ones count as, or a list from which their hash selects. Default: the reference category.
@@ -85,6 +87,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "dayfirst": True,
     "classes": ["no", "yes"],
     "indicators": ["visits"],
+    "text": ["comment"],
     "id": "customer",
     "groups": "shop",
     "weight": "survey_weight",

@@ -96,6 +96,15 @@ def init(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN,...",
+            help="Feature columns that are texts: their words are used.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     classes: Annotated[
         str | None,
         typer.Option(
@@ -330,6 +339,7 @@ def init(
         "calendar": calendar,
         "period": period,
         "dayfirst": dayfirst,
+        "text": text,
         "classes": classes,
         "loss": loss,
         "missing": None if missing is None else missing.value,
@@ -552,7 +562,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
     ):
         if option in given:
             settings[option] = given[option]
-    for option in ("features", "classes", "exclude", "calendar"):
+    for option in ("features", "text", "classes", "exclude", "calendar"):
         if option in given:
             settings[option] = split_names(given[option])
     prices = {option: given[option] for option in _PRICES if option in given}

@@ -189,6 +189,7 @@ class DefinitionRequest(RequestModel):
         | None
     ) = None
     indicators: Annotated[list[Word], Field(max_length=1000)] | None = None
+    text: Annotated[list[Word], Field(max_length=1000)] | None = None
     id: Word | None = None
     groups: Word | None = None
     weight: Word | None = None

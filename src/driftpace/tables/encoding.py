@@ -21,6 +21,7 @@ from driftpace.tables.columns import Column
 from driftpace.tables.expansion import Expansion, ExpansionRequest, learn_expansion
 from driftpace.tables.limits import clip
 from driftpace.tables.number_text import number_hint
+from driftpace.tables.text_column import TextColumn
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 MissingPolicy = Literal["impute", "drop", "refuse"]
@@ -77,7 +78,7 @@ class CategoryColumn:
         return self.unknown[zlib.crc32(word.encode("utf-8", "surrogatepass")) % len(self.unknown)]
 
 
-EncodedColumn = NumberColumn | CategoryColumn
+EncodedColumn = NumberColumn | CategoryColumn | TextColumn
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -150,7 +151,7 @@ class Encoding:
 
     Parameters
     ----------
-    columns : tuple of NumberColumn or CategoryColumn
+    columns : tuple of NumberColumn, CategoryColumn or TextColumn
         The source columns in order.
     missing : {"impute", "drop", "refuse"}
         Whether missing cells are filled, their rows are left out, or the table is refused.
@@ -201,7 +202,7 @@ class Encoding:
     @property
     def text_columns(self) -> tuple[str, ...]:
         """The columns to be read as text, so that the categories 7 and 007 differ."""
-        return tuple(column.name for column in self.columns if isinstance(column, CategoryColumn))
+        return tuple(column.name for column in self.columns if not isinstance(column, NumberColumn))
 
     def incomplete(
         self, columns: Mapping[str, Column], *, keep: BoolArray | None = None, owner: str = "Encoding"
@@ -257,6 +258,9 @@ class Encoding:
                     parts.append(gone.astype(np.float64))
                 if words is not None:
                     texts[spec.name] = words
+            elif isinstance(spec, TextColumn):
+                gone = column.missing[places]
+                parts.append(spec.encode(column, places, owner))
             else:
                 gone = column.missing[places]
                 codes, unlisted = _category_codes(spec, column, places)
@@ -282,6 +286,8 @@ class Encoding:
         columns = [
             {"name": column.name, "fill": column.fill, "indicator": column.indicator}
             if isinstance(column, NumberColumn)
+            else {"name": column.name, "rarity": list(column.rarity)}
+            if isinstance(column, TextColumn)
             else {"name": column.name, "levels": list(column.levels), "unknown": list(column.unknown)}
             for column in self.columns
         ]
@@ -296,6 +302,8 @@ class Encoding:
         columns = tuple(
             NumberColumn(name=item["name"], fill=float(item["fill"]), indicator=bool(item["indicator"]))
             if "fill" in item
+            else TextColumn(name=item["name"], rarity=tuple(float(weight) for weight in item["rarity"]))
+            if "rarity" in item
             else CategoryColumn(name=item["name"], levels=tuple(item["levels"]), unknown=tuple(item["unknown"]))
             for item in values["columns"]
         )
@@ -390,6 +398,8 @@ def _category_codes(
 def _fill_text(column: EncodedColumn) -> str:
     if isinstance(column, NumberColumn):
         return f"{column.fill:.6g}"
+    if isinstance(column, TextColumn):
+        return "a text without words"
     return MISSING if MISSING in column.levels else column.levels[0]
 
 

@@ -188,6 +188,11 @@ class MethodState:
         """The number of rows in the open period so far."""
         return sum(len(batch.y) for batch in self.batches)
 
+    @property
+    def row_coef(self) -> FloatArray | None:
+        """The model in the units of the rows of ``batches``."""
+        return self.coef
+
     def without_rows(self) -> Self:
         """Return the state without the rows of the open period."""
         return replace(self, batches=())

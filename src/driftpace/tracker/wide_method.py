@@ -78,6 +78,18 @@ class WideMethodState(MethodState):
     raw: bool = False
     look: WideLook | None = field(default=None, metadata={"saved": False})
 
+    @property
+    def row_coef(self) -> FloatArray | None:
+        """The model in the units of the rows of ``batches``: of components, the intercept first."""
+        if self.coef is None or self.wide is None or self.features is None or self.raw:
+            return self.coef
+        spectrum, first = self.wide.spectrum, 1 if self.wide.intercept else 0
+        matrix = self.coef.reshape(self.features + first, -1)
+        along = np.asarray(spectrum.basis, dtype=np.float64).T @ matrix[: self.features] * spectrum.variance[:, None]
+        if not first:
+            return along.ravel()
+        return np.vstack([matrix[-1] + spectrum.center @ matrix[:-1], along]).ravel()
+
     def without_rows(self) -> Self:
         """Return the state without the rows of the open period."""
         return replace(self, batches=(), look=None)
@@ -104,6 +116,11 @@ class WideMethod(ModelMethod):
     def tolerance(self) -> float | None:
         """The target as a share of the best loss."""
         return self.config.tolerance
+
+    @property
+    def metric(self) -> None:
+        """None: the target is one of the loss."""
+        return
 
     @property
     def confidence(self) -> float | None:

@@ -59,7 +59,7 @@ FIRST_AIM = 0.8
 """The share of the usual aim in a first period: it ends at the first look that says enough, which is a lucky one more often."""
 
 SEVERAL_AIM = 0.8
-"""The share of the usual aim of several classes: on texts with rare classes the true risk is up to 1.6 times the stated one."""
+"""The share of the usual aim of several classes: on texts with rare classes the stated risk of single periods is too low."""
 
 FIRST_CURVED = 1.35
 """By how much variances of a first period are widened where the loss is not a quadratic: few rows are far from the minimiser."""
