@@ -128,8 +128,8 @@ class Penalised:
             off = (self.loss.probabilities(self.Z @ model @ self.scale) - self.chances) @ contrasts @ self.scale
             return self.value(model), (self.Z.T @ off / len(self.Z) + self.penalty[:, None] * model).ravel()
 
-        options = {"maxiter": 400, "ftol": 1e-10, "gtol": 1e-6}
-        found = minimize(both, start.ravel(), jac=True, method="L-BFGS-B", options=options)
+        options: Any = {"maxiter": 400, "ftol": 1e-10, "gtol": 1e-6}
+        found: Any = minimize(both, start.ravel(), jac=True, method="L-BFGS-B", options=options)
         return np.asarray(found.x.reshape(start.shape))
 
 
@@ -146,7 +146,7 @@ def coordinates_of(tracker: Tracker) -> FloatArray:
 def penalised_excess(tracker: Tracker, world: ClassesWorld, tested: int = 6000) -> float:
     """Return the true excess of the penalised loss that the promise of the last report is about."""
     X = world.rows(tested)
-    known = Penalised.of(tracker, X, world.chances(X)[:, list(tracker.classes or ())])
+    known = Penalised.of(tracker, X, world.chances(X)[:, np.array(tracker.classes, dtype=np.int64)])
     model = coordinates_of(tracker)
     return known.value(model) - known.value(known.best(model))
 
