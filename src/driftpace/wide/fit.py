@@ -167,7 +167,7 @@ def _weighed(
     means = view.mean.reshape(-1, size, outputs) @ turn
     t = view.variance[:, None]
     logs, left = np.log(view.shares + 1e-300), np.zeros(len(view.shares))
-    informations = []
+    pieces = []
     for place, quadratic in enumerate(quadratics):
         information, basis, pull = _directions(quadratic, part, held)
         gaps = pull - (means[:, :, place] @ basis) * information
@@ -175,12 +175,12 @@ def _weighed(
         logs += -0.5 * (np.log(grown) + np.square(gaps) / (information * grown)).sum(axis=1)
         means[:, :, place] += (t * gaps / grown) @ basis.T
         left += (t * information / grown).sum(axis=1)
-        informations.append(information)
+        pieces.append(information)
     shares = np.exp(logs - logs.max())
     shares /= shares.sum()
     mean = (means @ turn.T).reshape(len(shares), -1)
     variance = np.maximum(view.variance * (1.0 - left / (size * outputs)), 0.0)
-    information = np.concatenate(informations)
+    information = np.concatenate(pieces)
     total = Mixture(shares=shares, mean=mean, variance=variance).total
     return BandPosterior(
         shares=shares,
