@@ -300,9 +300,7 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     Where curvature depends on the model, few rows can be separated and then show neither curvature nor noise: the start counts
     as two rows for each coefficient, in both.
     """
-    plain = (
-        np.zeros_like(state.model) if config.near_start else state.model
-    )  # a start that is too sure has no curvature
+    plain = np.zeros_like(state.model) if config.near_start else state.model  # a start that is sure has no curvature
     white = first_metric(rows, plain, state.model)
     slopes = rows.slopes(state.model)
     floor = noise_floor(config)

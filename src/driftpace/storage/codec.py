@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # importing NumPy takes a while, and small records do without
 FORMAT = 1
 """Changes when saved states and logs are laid out differently: their keys, tags and encodings."""
 
-METHOD = 2
+METHOD = 3
 """Changes when the same events would give other numbers; a log written under another number is not replayed to verify it."""
 
 TYPES: dict[str, str] = {
