@@ -32,6 +32,7 @@ PAGES = {
     "rules": ("driftpace.rules",),
     "adaptive": ("driftpace.adaptive",),
     "wide": ("driftpace.wide",),
+    "sklearn": ("driftpace.sklearn",),
     "synthetic": ("driftpace.synthetic",),
     "testing": ("driftpace.testing",),
 }

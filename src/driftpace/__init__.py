@@ -117,7 +117,7 @@ _PACKAGES = frozenset(
             "service",
             "storage",
         ),
-        *("report", "tables", "testing", "synthetic", "tracker"),
+        *("report", "sklearn", "tables", "testing", "synthetic", "tracker"),
     }
 )
 """Packages available as attributes without an import; ``backtest`` is also callable."""

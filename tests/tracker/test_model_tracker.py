@@ -217,3 +217,19 @@ def test_a_failed_call_changes_nothing(model: Any, rng: np.random.Generator, mon
             tracker.tell(*rows[1])
     assert tracker.period == 2
     assert tracker.tell(*rows[1]) == plain.tell(*rows[1])
+
+
+def test_rows_that_the_model_was_trained_on_are_remembered_for_training_it_again(rng: np.random.Generator) -> None:
+    X, y = draw(400, rng)
+    tracker = Tracker.for_model(lightgbm.LGBMRegressor(n_estimators=5, verbose=-1).fit(X, y), epsilon=0.1, rng=0)
+    with pytest.raises(DataError, match=r"Tracker.remember\(sample_weight=...\) must be finite and not negative"):
+        tracker.remember(X, y, sample_weight=np.full(400, -1.0))
+    tracker.remember(X, y)
+    for _ in range(3):
+        tracker.ask()
+        tracker.tell(*draw(40, rng))
+    tracker.retrain()
+    assert sum(len(part) for part in tracker._state.rows) == 520
+    advice = tracker.history[-1].retrain
+    assert advice is not None
+    assert advice.rows == 120  # the rows of the base are never evidence

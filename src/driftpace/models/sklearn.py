@@ -83,17 +83,21 @@ class SklearnAdapter(ModelAdapter):
             targets = y - np.asarray(offset).reshape(-1)
         elif self.labels is not None:
             targets = np.asarray(self.labels)[y.astype(np.int64)]
-        weights = {} if sample_weight is None else self._routed(model, sample_weight)
         try:
-            model.fit(X, targets, **weights)
+            fit_weighted(model, X, targets, sample_weight)
         except ValueError as error:
             raise DataError(f"must be rows that the model can be trained on; it said: {error}", name="X") from error
         return SklearnAdapter(model)
 
-    def _routed(self, model: Any, sample_weight: FloatArray) -> dict[str, FloatArray]:
-        from sklearn.utils.validation import has_fit_parameter
 
-        last = model.steps[-1] if hasattr(model, "steps") else ("", model)
-        if not has_fit_parameter(last[1], "sample_weight"):
-            return {}
-        return {f"{last[0]}__sample_weight" if last[0] else "sample_weight": sample_weight}
+def fit_weighted(model: Any, X: Any, y: Any, sample_weight: FloatArray | None) -> Any:
+    """Fit an estimator, with weights where it takes them; the last step of a pipeline gets them."""
+    from sklearn import config_context
+    from sklearn.utils.validation import has_fit_parameter
+
+    last = model.steps[-1] if hasattr(model, "steps") else ("", model)
+    weights = {}
+    if sample_weight is not None and has_fit_parameter(last[1], "sample_weight"):
+        weights = {f"{last[0]}__sample_weight" if last[0] else "sample_weight": sample_weight}
+    with config_context(enable_metadata_routing=False):  # which would ask every step whether it wants them
+        return model.fit(X, y, **weights)

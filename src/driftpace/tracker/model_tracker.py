@@ -198,6 +198,27 @@ class ModelTracker:
         assert self._state.features is not None
         return self._state.features.names
 
+    def remember(self, X: Any, y: Any, *, sample_weight: Any = None) -> None:
+        """Keep rows that the model was trained on, so that :meth:`retrain` trains on them too; no head is fitted to them.
+
+        Parameters
+        ----------
+        X : array-like or data frame
+            Rows as the model takes them.
+        y : array-like
+            Targets, labels as the model knows them.
+        sample_weight : array-like, optional
+            What each row counts for.
+        """
+        owner = "Tracker.remember"
+        state = self._state
+        X = state.base.rows(read_features(X, owner), owner)
+        rows = count_rows(X)
+        codes = self._codes(y, rows, owner)
+        weights = None if sample_weight is None else read_weights(sample_weight, owner=owner, rows=rows)
+        part = ScoredRows(period=self.period - 1, X=X, y=codes, scores=None, weights=weights)
+        self._state = replace(state, rows=_limited((*state.rows, part), MOST_ROWS))
+
     def _opened(self, features: HeadFeatures | None) -> Tracker:
         """Return the tracker of a head with other features, in the period at hand, which was asked for as far as it was before."""
         before = self._head.snapshot()[1]
