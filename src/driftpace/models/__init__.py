@@ -7,26 +7,40 @@ from driftpace.lazy import lazy
 if TYPE_CHECKING:
     from driftpace.models.adapter import ModelAdapter, log_odds
     from driftpace.models.artefacts import adapter_of_artefact, artefact_of
+    from driftpace.models.catboost import CatBoostAdapter
     from driftpace.models.corrected import CorrectedAdapter
     from driftpace.models.features import Head, HeadFeatures
+    from driftpace.models.files import read_model
     from driftpace.models.function import FunctionAdapter
+    from driftpace.models.lightgbm import LightGBMAdapter
+    from driftpace.models.onnx import OnnxAdapter
     from driftpace.models.registry import adapt, register_adapter
     from driftpace.models.retraining import Gain, ScoredRows, gain_of_training, losses_of, train
+    from driftpace.models.sklearn import SklearnAdapter
+    from driftpace.models.torch import TorchAdapter
+    from driftpace.models.xgboost import XGBoostAdapter
 
 __all__ = [
+    "CatBoostAdapter",
     "CorrectedAdapter",
     "FunctionAdapter",
     "Gain",
     "Head",
     "HeadFeatures",
+    "LightGBMAdapter",
     "ModelAdapter",
+    "OnnxAdapter",
     "ScoredRows",
+    "SklearnAdapter",
+    "TorchAdapter",
+    "XGBoostAdapter",
     "adapt",
     "adapter_of_artefact",
     "artefact_of",
     "gain_of_training",
     "log_odds",
     "losses_of",
+    "read_model",
     "register_adapter",
     "train",
 ]
@@ -35,6 +49,13 @@ if not TYPE_CHECKING:  # a type checker knows the names above and must reject an
     __getattr__ = lazy(
         __name__,
         {
+            "CatBoostAdapter": "catboost",
+            "LightGBMAdapter": "lightgbm",
+            "OnnxAdapter": "onnx",
+            "SklearnAdapter": "sklearn",
+            "TorchAdapter": "torch",
+            "XGBoostAdapter": "xgboost",
+            "read_model": "files",
             "CorrectedAdapter": "corrected",
             "FunctionAdapter": "function",
             "Gain": "retraining",

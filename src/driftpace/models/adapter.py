@@ -1,7 +1,8 @@
 """What a tracker needs of a model that somebody else trained: its scores, and a way to train it again."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, Self
+from collections.abc import Sequence
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -51,8 +52,10 @@ class ModelAdapter(ABC):
     labels: tuple[Any, ...] | None = None
     columns: tuple[str, ...] | None = None
     features: int | None = None
-    format: ClassVar[str | None] = None
+    format: str | None = None
     """The name of the format of :meth:`dump`; None for a model that cannot be saved."""
+    needs_model: bool = False
+    """Whether :meth:`restore` needs the model again, because only its weights are saved."""
     takes_offset: bool = False
     """Whether :meth:`refit` can start from given scores."""
 
@@ -117,8 +120,8 @@ class ModelAdapter(ABC):
         )
 
     @classmethod
-    def restore(cls, data: bytes) -> "ModelAdapter":
-        """Return the model that :meth:`dump` wrote."""
+    def restore(cls, data: bytes, *, model: Any = None) -> "ModelAdapter":
+        """Return the model that :meth:`dump` wrote; ``model`` is given where ``needs_model``."""
         raise NotImplementedError
 
     @property
@@ -151,7 +154,7 @@ class ModelAdapter(ABC):
             raise
         except Exception as error:  # whatever the library of the model raises
             raise DataError(
-                f"must be rows that the model can score; it said: {_one_line(error)}", owner=owner, name="X"
+                f"must be rows that the model can score; it said: {one_line(error)}", owner=owner, name="X"
             ) from error
         wanted = (rows,) if self.outputs == 1 else (rows, self.outputs)
         if found.shape != wanted:
@@ -172,12 +175,45 @@ def log_odds(probabilities: Any) -> FloatArray:
     [0.0, 1.1]
     """
     shares = np.asarray(probabilities, dtype=np.float64)
-    if not ((shares >= -1e-9) & (shares <= 1.0 + 1e-9)).all():
-        wrong = shares[~((shares >= -1e-9) & (shares <= 1.0 + 1e-9))].flat[0]
+    possible = (shares >= -LEAST_PROBABILITY) & (shares <= 1.0 + LEAST_PROBABILITY)
+    if not possible.all():
+        wrong = shares[~possible].flat[0]
         raise ParameterError(f"must give probabilities between 0 and 1; got {wrong:g}.", owner="adapt", name="model")
     shares = np.clip(shares, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
     return np.asarray(np.log(shares) - np.log1p(-shares) if shares.ndim == 1 else np.log(shares))
 
 
-def _one_line(error: BaseException) -> str:
+def check_task(own: Task, given: str | None) -> None:
+    """Refuse a task other than that of the model itself."""
+    if given is not None and given != own:
+        raise ParameterError(
+            f"must be left out or {own!r}, which is what the model predicts; got {given!r}.", owner="adapt", name="task"
+        )
+
+
+def class_labels(count: int, given: Sequence[Any] | None, own: Sequence[Any] | None = None) -> tuple[Any, ...]:
+    """Return the labels of the classes of a model: its own, or those given for it, or 0, 1, ...; plain values.
+
+    >>> class_labels(2, np.array(["no", "yes"]))
+    ('no', 'yes')
+    """
+    known = None if own is None else tuple(plain(label) for label in own)
+    labels = known if given is None else tuple(plain(label) for label in given)
+    if labels is None:
+        return tuple(range(count))
+    if len(labels) != count or len(set(labels)) != count or (known is not None and labels != known):
+        wanted = f"the {count} different labels" if known is None else f"left out or {known}, the labels"
+        raise ParameterError(
+            f"must be {wanted} of the classes of the model; got {labels}.", owner="adapt", name="labels"
+        )
+    return labels
+
+
+def plain(label: Any) -> Any:
+    """Return a label as Python's own number or text."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def one_line(error: BaseException) -> str:
+    """Return what an exception says, in one line."""
     return " ".join(str(error).split())[:200] or type(error).__name__

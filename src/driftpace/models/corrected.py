@@ -25,13 +25,13 @@ class CorrectedAdapter(ModelAdapter):
         What is added.
     """
 
-    format = "corrected"
-
     def __init__(self, base: ModelAdapter, features: HeadFeatures, coef: FloatArray, correction: ModelAdapter) -> None:
         super().__init__(correction.model)
         self.base, self.head, self.coef, self.correction = base, features, coef, correction
         self.task, self.labels, self.columns, self.features = base.task, base.labels, base.columns, base.features
         self.takes_offset = correction.takes_offset
+        self.needs_model = correction.needs_model or base.needs_model
+        self.format = None if base.format is None or correction.format is None else "corrected"
 
     def scores(self, X: Any) -> FloatArray:
         """Return the scores of the head on the earlier base, corrected."""
@@ -72,15 +72,15 @@ class CorrectedAdapter(ModelAdapter):
         return json.dumps(body).encode()
 
     @classmethod
-    def restore(cls, data: bytes) -> "CorrectedAdapter":
+    def restore(cls, data: bytes, *, model: Any = None) -> "CorrectedAdapter":
         """Return the model of these parts."""
         from driftpace.models.artefacts import adapter_of_artefact
         from driftpace.storage.codec import decode
 
         body = json.loads(data)
         return cls(
-            adapter_of_artefact(body["base"]),
+            adapter_of_artefact(body["base"], model=model if body["base"].get("needs_model") else None),
             decode(body["features"]),
             decode(body["coef"]),
-            adapter_of_artefact(body["correction"]),
+            adapter_of_artefact(body["correction"], model=model if body["correction"].get("needs_model") else None),
         )

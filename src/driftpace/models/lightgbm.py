@@ -6,7 +6,8 @@ from typing import Any, Self
 import numpy as np
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.models.adapter import ModelAdapter, Task
+from driftpace.models.adapter import ModelAdapter, Task, check_task, class_labels
+from driftpace.models.packing import stages_of
 from driftpace.typing import FloatArray, IntArray
 
 _TASKS: dict[str, Task] = {
@@ -15,9 +16,6 @@ _TASKS: dict[str, Task] = {
     "binary": "classification",
     "multiclass": "multiclass",
 }
-STAGES = (0.05, 0.1, 0.2, 0.4, 1.0)
-"""The shares of the trees after which scores are compared."""
-
 _KEPT = (
     *("learning_rate", "num_leaves", "max_depth", "min_data_in_leaf", "min_sum_hessian_in_leaf", "bagging_fraction"),
     *("bagging_freq", "feature_fraction", "lambda_l1", "lambda_l2", "min_gain_to_split", "max_bin", "boosting"),
@@ -33,6 +31,8 @@ class LightGBMAdapter(ModelAdapter):
     ----------
     model : lightgbm.Booster
         A trained booster.
+    task : str, optional
+        Left out, or what it predicts.
     labels : sequence, optional
         The labels of its classes; by default 0, 1, ...
     """
@@ -40,7 +40,7 @@ class LightGBMAdapter(ModelAdapter):
     format = "lightgbm"
     takes_offset = True
 
-    def __init__(self, model: Any, *, labels: Any = None) -> None:
+    def __init__(self, model: Any, *, task: str | None = None, labels: Any = None) -> None:
         if model.num_trees() == 0:
             raise ParameterError("must be trained; got a booster without trees.", owner="adapt", name="model")
         model = type(model)(model_str=model.model_to_string())  # a copy, with all its settings
@@ -54,12 +54,13 @@ class LightGBMAdapter(ModelAdapter):
             )
         self.objective = objective[0]
         self.task = _TASKS[self.objective]
+        check_task(self.task, task)
         self._each = model.num_model_per_iteration()
         self.features = model.num_feature()
         names = tuple(model.feature_name())
         self.columns = None if names == tuple(f"Column_{place}" for place in range(self.features)) else names
         if self.task in ("classification", "multiclass"):
-            self.labels = tuple(range(max(self._each, 2))) if labels is None else tuple(labels)
+            self.labels = class_labels(max(self._each, 2), labels)
 
     def scores(self, X: Any) -> FloatArray:
         """Return the raw scores."""
@@ -71,15 +72,14 @@ class LightGBMAdapter(ModelAdapter):
 
     def stage(self, number: int) -> Self:
         """Return the model of the first trees."""
-        if number == len(STAGES) - 1:
+        if self._stages[number] == self.model.num_trees() // self._each:
             return self
         part = type(self.model)(model_str=self.model.model_to_string(num_iteration=self._stages[number]))
         return type(self)(part, labels=self.labels)
 
     @property
     def _stages(self) -> list[int]:
-        total = self.model.num_trees() // self._each
-        return [max(1, round(share * total)) for share in STAGES]
+        return stages_of(self.model.num_trees() // self._each)
 
     def leaves(self, X: Any) -> IntArray:
         """Return the leaf of each tree."""
@@ -111,11 +111,10 @@ class LightGBMAdapter(ModelAdapter):
 
     def dump(self) -> bytes:
         """Return the text of the booster, and its labels."""
-        labels = None if self.labels is None else [_plain(label) for label in self.labels]
-        return json.dumps({"labels": labels, "text": self.model.model_to_string()}).encode()
+        return json.dumps({"labels": self.labels, "text": self.model.model_to_string()}).encode()
 
     @classmethod
-    def restore(cls, data: bytes) -> "LightGBMAdapter":
+    def restore(cls, data: bytes, *, model: Any = None) -> "LightGBMAdapter":  # noqa: ARG003
         """Return the booster of a text."""
         import lightgbm
 
@@ -123,13 +122,11 @@ class LightGBMAdapter(ModelAdapter):
         return cls(lightgbm.Booster(model_str=body["text"]), labels=body["labels"])
 
 
-def from_estimator(model: Any) -> LightGBMAdapter:
+def from_estimator(model: Any, *, task: str | None = None, labels: Any = None) -> LightGBMAdapter:
     """Return the adapter of a fitted LGBMRegressor or LGBMClassifier."""
     if not model.__sklearn_is_fitted__():
         raise ParameterError("must be fitted; call its fit() first.", owner="adapt", name="model")
-    labels = getattr(model, "classes_", None)
-    return LightGBMAdapter(model.booster_, labels=None if labels is None else labels.tolist())
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
+    own = getattr(model, "classes_", None)
+    if own is not None:
+        labels = class_labels(len(own), labels, own)
+    return LightGBMAdapter(model.booster_, task=task, labels=labels)

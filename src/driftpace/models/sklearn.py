@@ -5,56 +5,113 @@ from typing import Any
 import numpy as np
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.models.adapter import ModelAdapter, Task, log_odds
+from driftpace.models.adapter import LEAST_PROBABILITY, ModelAdapter, Task, check_task, class_labels, log_odds, one_line
+from driftpace.models.packing import pack, unpack
 from driftpace.typing import FloatArray, IntArray
+
+TRUSTED = (
+    "numpy.dtype",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+    "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+    "sklearn.tree._tree.Tree",
+    "sklearn.utils._bunch.Bunch",
+)
+"""The types that are read from skops files besides those that skops trusts by itself."""
+
+_LOG_MEANS = {
+    "PoissonRegressor": (),
+    "HistGradientBoostingRegressor": (("loss", "poisson"),),
+    "TweedieRegressor": (("power", 1),),
+}
+"""The regressors of counts, by name and parameters."""
 
 
 class SklearnAdapter(ModelAdapter):
     """A fitted estimator or pipeline: its log-odds, decision function or predictions, and its leaves.
 
-    Regressors are trained from given scores by their residuals. Classifiers cannot be: they are trained from nothing.
+    Regressors are trained from given scores by their residuals. Classifiers cannot be: they are trained from nothing. A search
+    over parameters is taken for the best estimator that it found.
 
     Parameters
     ----------
     model : estimator
         Fitted.
+    task : str, optional
+        "counts" for a regressor whose predictions are means of counts, or left out.
+    labels : sequence, optional
+        Left out, or the labels of its classes.
     """
 
-    def __init__(self, model: Any) -> None:
+    format = "skops"
+
+    def __init__(self, model: Any, *, task: str | None = None, labels: Any = None) -> None:
         from sklearn.base import is_classifier, is_regressor
         from sklearn.exceptions import NotFittedError
         from sklearn.utils.validation import check_is_fitted
 
-        super().__init__(model)
         try:
             check_is_fitted(model)
         except NotFittedError:
             raise ParameterError("must be fitted; call its fit() first.", owner="adapt", name="model") from None
-        self._last = model.steps[-1][1] if hasattr(model, "steps") else model
+        model = getattr(model, "best_estimator_", model)
+        super().__init__(model)
+        self._last = _last_step(model)
         if is_classifier(model):
-            self.labels = tuple(model.classes_.tolist())
-            self.task: Task = "classification" if len(self.labels) == 2 else "multiclass"
+            self._set_classes(model, labels)
         elif is_regressor(model):
-            self.task = "counts" if type(self._last).__name__ == "PoissonRegressor" else "regression"
+            self.task: Task = "counts" if task == "counts" or self._says_counts() else "regression"
+            if _targets(self._last) > 1:
+                raise ParameterError("must have one target; got a regressor of several.", owner="adapt", name="model")
         else:
             raise ParameterError(
                 f"must be a classifier or a regressor; got {type(model).__name__}.", owner="adapt", name="model"
             )
+        check_task(self.task, task)
         names = getattr(model, "feature_names_in_", None)
         self.columns = None if names is None else tuple(str(name) for name in names)
         self.features = getattr(model, "n_features_in_", None)
 
+    def _set_classes(self, model: Any, labels: Any) -> None:
+        if isinstance(model.classes_, list):
+            raise ParameterError("must have one target; got a classifier of several.", owner="adapt", name="model")
+        if not hasattr(model, "predict_proba") and not hasattr(model, "decision_function"):
+            raise ParameterError(
+                f"must have predict_proba() or decision_function(); {type(model).__name__} has neither.",
+                owner="adapt",
+                name="model",
+            )
+        self.labels = class_labels(len(model.classes_), labels, model.classes_)
+        self.task = "classification" if len(self.labels) == 2 else "multiclass"
+
+    def _says_counts(self) -> bool:
+        wanted = _LOG_MEANS.get(type(self._last).__name__)
+        if wanted is None:
+            return getattr(self._last, "criterion", None) == "poisson"
+        return all(getattr(self._last, name) == value for name, value in wanted)
+
     def scores(self, X: Any) -> FloatArray:
         """Return log-odds where the estimator has probabilities, else its decision function or predictions."""
         model = self.model
-        if self.task == "regression":
-            return np.asarray(model.predict(X), dtype=np.float64).reshape(-1)
-        if self.task == "counts":
-            return np.asarray(np.log(np.maximum(model.predict(X), 1e-12)))
+        if self.task in ("regression", "counts"):
+            found = np.asarray(model.predict(X), dtype=np.float64)
+            found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+            return found if self.task == "regression" else np.asarray(np.log(np.maximum(found, 1e-12)))
         if hasattr(model, "predict_proba"):
-            shares = np.asarray(model.predict_proba(X))
+            shares = self._of_all_classes(np.asarray(model.predict_proba(X)))
             return log_odds(shares[:, 1] if self.task == "classification" else shares)
         return np.asarray(model.decision_function(X), dtype=np.float64)
+
+    def _of_all_classes(self, shares: FloatArray) -> FloatArray:
+        """Return probabilities with a column for each class, those of classes that were not trained on next to 0."""
+        assert self.labels is not None
+        if shares.shape[1] == len(self.labels):
+            return shares
+        every = np.full((len(shares), len(self.labels)), LEAST_PROBABILITY)
+        every[:, [self.labels.index(label) for label in self.model.classes_.tolist()]] = shares
+        return every
 
     @property
     def takes_offset(self) -> bool:  # type: ignore[override]
@@ -65,11 +122,8 @@ class SklearnAdapter(ModelAdapter):
         """Return the leaf of each tree of an ensemble."""
         if not hasattr(self._last, "apply"):
             return None
-        found = np.asarray(self._last.apply(self._transformed(X)))
+        found = np.asarray(self._last.apply(_before_last(self.model, X)))
         return found.reshape(len(found), -1).astype(np.int64)
-
-    def _transformed(self, X: Any) -> Any:
-        return self.model[:-1].transform(X) if hasattr(self.model, "steps") and len(self.model.steps) > 1 else X
 
     def refit(
         self, X: Any, y: FloatArray, *, sample_weight: FloatArray | None = None, offset: FloatArray | None = None
@@ -86,18 +140,85 @@ class SklearnAdapter(ModelAdapter):
         try:
             fit_weighted(model, X, targets, sample_weight)
         except ValueError as error:
-            raise DataError(f"must be rows that the model can be trained on; it said: {error}", name="X") from error
-        return SklearnAdapter(model)
+            raise DataError(
+                f"must be rows that the model can be trained on; it said: {one_line(error)}", name="X"
+            ) from error
+        made = SklearnAdapter(model, task="counts" if self.task == "counts" else None)
+        made.task, made.labels = self.task, self.labels  # some classes may have no rows
+        return made
+
+    def dump(self) -> bytes:
+        """Return the estimator as skops writes it, and refuse types that would not be read again."""
+        from skops.io import dumps
+
+        data = dumps(self.model)
+        _check_types(
+            data, "Tracker.save", "Wrap the model in an adapter of your own, and give it again to Tracker.load."
+        )
+        return pack(data, task=self.task, labels=self.labels)
+
+    @classmethod
+    def restore(cls, data: bytes, *, model: Any = None) -> "SklearnAdapter":  # noqa: ARG003
+        """Return the estimator of such bytes."""
+        raw, facts = unpack(data)
+        made = cls(load_skops(raw, owner="Tracker.load"), task="counts" if facts["task"] == "counts" else None)
+        made.task, made.labels = facts["task"], None if facts["labels"] is None else tuple(facts["labels"])
+        return made
 
 
 def fit_weighted(model: Any, X: Any, y: Any, sample_weight: FloatArray | None) -> Any:
     """Fit an estimator, with weights where it takes them; the last step of a pipeline gets them."""
     from sklearn import config_context
-    from sklearn.utils.validation import has_fit_parameter
 
-    last = model.steps[-1] if hasattr(model, "steps") else ("", model)
-    weights = {}
-    if sample_weight is not None and has_fit_parameter(last[1], "sample_weight"):
-        weights = {f"{last[0]}__sample_weight" if last[0] else "sample_weight": sample_weight}
+    weights = {} if sample_weight is None else _routed(model, sample_weight)
     with config_context(enable_metadata_routing=False):  # which would ask every step whether it wants them
         return model.fit(X, y, **weights)
+
+
+def load_skops(data: bytes, *, owner: str = "read_model") -> Any:
+    """Return the estimator of a skops file of trusted types; refuse any other before anything is read of it."""
+    from skops.io import loads
+
+    _check_types(data, owner, "Nothing was read of it.")
+    return loads(data, trusted=list(TRUSTED))
+
+
+def _check_types(data: bytes, owner: str, advice: str) -> None:
+    from skops.io import get_untrusted_types
+
+    unknown = sorted(set(get_untrusted_types(data=data)) - set(TRUSTED))
+    if unknown:
+        raise ParameterError(
+            f"must be of types that skops trusts, or trees and other parts of scikit-learn; got {unknown[0]}. {advice}",
+            owner=owner,
+            name="model",
+        )
+
+
+def _targets(regressor: Any) -> int:
+    coef = getattr(regressor, "coef_", None)
+    return int(getattr(regressor, "n_outputs_", coef.shape[0] if getattr(coef, "ndim", 1) == 2 else 1))
+
+
+def _last_step(model: Any) -> Any:
+    while hasattr(model, "steps"):
+        model = model.steps[-1][1]
+    return model
+
+
+def _before_last(model: Any, X: Any) -> Any:
+    while hasattr(model, "steps"):
+        X = model[:-1].transform(X) if len(model.steps) > 1 else X
+        model = model.steps[-1][1]
+    return X
+
+
+def _routed(model: Any, sample_weight: FloatArray) -> dict[str, FloatArray]:
+    """Return the weights under the name by which they reach the last step, or nothing where it takes none."""
+    from sklearn.utils.validation import has_fit_parameter
+
+    prefix = ""
+    while hasattr(model, "steps"):
+        prefix += f"{model.steps[-1][0]}__"
+        model = model.steps[-1][1]
+    return {f"{prefix}sample_weight": sample_weight} if has_fit_parameter(model, "sample_weight") else {}
