@@ -273,7 +273,7 @@ def onnx_case(task: str, X: FloatArray, y: Any) -> Case:
     def scores(X: Any) -> FloatArray:
         if task == "classification":
             return np.asarray(fitted.decision_function(X))
-        return np.asarray(np.log(fitted.predict_proba(X)) if task == "multiclass" else fitted.predict(X))
+        return np.asarray(np.log(np.maximum(fitted.predict_proba(X), 1e-6)) if task == "multiclass" else fitted.predict(X))
 
     given: dict[str, Any] = {"task": task} if task == "counts" else {}
     given |= {"labels": names(task)} if task == "classification" else {}

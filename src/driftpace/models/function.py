@@ -7,7 +7,7 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.errors import ParameterError
-from driftpace.models.adapter import TASKS, ModelAdapter
+from driftpace.models.adapter import TASKS, ModelAdapter, class_labels
 from driftpace.typing import FloatArray
 
 
@@ -41,6 +41,8 @@ class FunctionAdapter(ModelAdapter):
                 owner="Tracker.for_model",
                 name="labels",
             )
+        if task == "classification":
+            self.labels = class_labels(2, labels)
 
     def scores(self, X: Any) -> FloatArray:
         """Return what the function returns."""
