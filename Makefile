@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIN := -c constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo example reproduce test test-all check servers docs dist label-studio bench study seeds clean
+.PHONY: demo example reproduce test test-all check servers docs dist label-studio adapters bench study seeds clean
 
 # Incomes of 30 surveys, bought anew as the labels of a drifting model: what it costs, what else would, and a report.
 demo: $(VENV)/.demo
@@ -22,10 +22,11 @@ reproduce: $(VENV)/.reproduce
 test: check servers
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
-# Everything: the long studies, the real Label Studio server, and the statistical tests under other seeds.
+# Everything: the long studies, the real Label Studio server, the adapters of other libraries, and the statistical tests under other seeds.
 test-all: check servers
 	$(BIN)/pytest -n 2 --dist worksteal
 	$(MAKE) label-studio
+	$(MAKE) adapters
 	$(MAKE) seeds
 
 check: $(VENV)/.dev
@@ -58,6 +59,11 @@ label-studio: $(VENV)/.dev
 	test -x .venv-label-studio/bin/label-studio || ($(PYTHON) -m venv .venv-label-studio && .venv-label-studio/bin/pip install --quiet label-studio==1.23.2)
 	DRIFTPACE_LABEL_STUDIO=$(CURDIR)/.venv-label-studio/bin/label-studio $(BIN)/pytest tests/labelling
 
+# The adapters of CatBoost, torch and ONNX, in an environment of their own; make test runs those of LightGBM, XGBoost and scikit-learn.
+adapters:
+	test -x .venv-adapters/bin/pytest || ($(PYTHON) -m venv .venv-adapters && .venv-adapters/bin/pip install --quiet $(PIN) -e '.[adapters]')
+	.venv-adapters/bin/pytest tests/models docs/howto/any-model.md
+
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
@@ -73,7 +79,7 @@ seeds: $(VENV)/.dev
 	for seed in 1 2 3; do DRIFTPACE_TEST_SEED=$$seed $(BIN)/pytest -n 2 --dist worksteal -m statistical || exit 1; done
 
 clean:
-	rm -rf $(VENV) .venv-label-studio out build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-label-studio .venv-adapters out build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

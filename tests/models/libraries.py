@@ -60,9 +60,16 @@ def names(task: str) -> tuple[str, ...] | None:
 def lightgbm_case(task: str, X: FloatArray, y: Any) -> Case:
     import lightgbm
 
-    kind = lightgbm.LGBMClassifier if names(task) else lightgbm.LGBMRegressor
-    more = {"objective": "poisson"} if task == "counts" else {}
-    settings = {"n_estimators": 20, "num_leaves": 7, "verbose": -1, "n_jobs": 1, "deterministic": True, **more}
+    kind: Any = lightgbm.LGBMClassifier if names(task) else lightgbm.LGBMRegressor
+    more: dict[str, Any] = {"objective": "poisson"} if task == "counts" else {}
+    settings: dict[str, Any] = {
+        "n_estimators": 20,
+        "num_leaves": 7,
+        "verbose": -1,
+        "n_jobs": 1,
+        "deterministic": True,
+        **more,
+    }
     model = kind(**settings).fit(X, y)
 
     def offset(X: Any, y: Any, weights: FloatArray, start: FloatArray) -> FloatArray:
@@ -101,11 +108,11 @@ def lightgbm_booster(task: str, X: FloatArray, y: Any) -> Case:
 def xgboost_case(task: str, X: FloatArray, y: Any) -> Case:
     import xgboost
 
-    kind = xgboost.XGBClassifier if names(task) else xgboost.XGBRegressor
-    more = {"objective": "count:poisson"} if task == "counts" else {}
-    settings = {"n_estimators": 20, "max_depth": 3, "learning_rate": 0.2, "n_jobs": 1, **more}
+    kind: Any = xgboost.XGBClassifier if names(task) else xgboost.XGBRegressor
+    more: dict[str, Any] = {"objective": "count:poisson"} if task == "counts" else {}
+    settings: dict[str, Any] = {"n_estimators": 20, "max_depth": 3, "learning_rate": 0.2, "n_jobs": 1, **more}
     given = {} if names(task) is None else {"labels": names(task)}
-    model = kind(**settings).fit(X, codes(y, names(task)))
+    model: Any = kind(**settings).fit(X, codes(y, names(task)))
     if names(task) is not None:  # XGBoost knows classes by number only
         model = model.get_booster()
 
@@ -139,7 +146,7 @@ def sklearn_trees(task: str, X: FloatArray, y: Any) -> Case:
     from sklearn.preprocessing import StandardScaler
 
     forest = RandomForestClassifier if names(task) else RandomForestRegressor
-    settings = {"n_estimators": 12, "max_depth": 4, "random_state": 0}
+    settings: dict[str, Any] = {"n_estimators": 12, "max_depth": 4, "random_state": 0}
     settings |= {"criterion": "poisson"} if task == "counts" else {}
     model = make_pipeline(StandardScaler(), forest(**settings)).fit(X, y)
 
@@ -187,8 +194,8 @@ def sklearn_linear(task: str, X: FloatArray, y: Any) -> Case:
 def catboost_case(task: str, X: FloatArray, y: Any) -> Case:
     import catboost
 
-    kind = catboost.CatBoostClassifier if names(task) else catboost.CatBoostRegressor
-    settings = {"iterations": 20, "depth": 4, "learning_rate": 0.2, "allow_writing_files": False}
+    kind: Any = catboost.CatBoostClassifier if names(task) else catboost.CatBoostRegressor
+    settings: dict[str, Any] = {"iterations": 20, "depth": 4, "learning_rate": 0.2, "allow_writing_files": False}
     settings |= {"logging_level": "Silent", "thread_count": 1, "random_seed": 3}
     settings |= {"loss_function": "Poisson"} if task == "counts" else {}
     model = kind(**settings).fit(X, y)
@@ -265,7 +272,9 @@ def onnx_case(task: str, X: FloatArray, y: Any) -> Case:
     from skl2onnx import to_onnx
     from sklearn.linear_model import LinearRegression, LogisticRegression
 
-    fitted = (LogisticRegression() if names(task) else LinearRegression()).fit(X, y if names(task) else np.log1p(y + 9.0))
+    fitted = (LogisticRegression() if names(task) else LinearRegression()).fit(
+        X, y if names(task) else np.log1p(y + 9.0)
+    )
     options = {"zipmap": task == "multiclass"} if names(task) else None
     model = to_onnx(fitted, X[:1].astype(np.float32), options=None if options is None else {id(fitted): options})
     assert isinstance(model, onnx.ModelProto)
@@ -273,7 +282,9 @@ def onnx_case(task: str, X: FloatArray, y: Any) -> Case:
     def scores(X: Any) -> FloatArray:
         if task == "classification":
             return np.asarray(fitted.decision_function(X))
-        return np.asarray(np.log(np.maximum(fitted.predict_proba(X), 1e-6)) if task == "multiclass" else fitted.predict(X))
+        return np.asarray(
+            np.log(np.maximum(fitted.predict_proba(X), 1e-6)) if task == "multiclass" else fitted.predict(X)
+        )
 
     given: dict[str, Any] = {"task": task} if task == "counts" else {}
     given |= {"labels": names(task)} if task == "classification" else {}

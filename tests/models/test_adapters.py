@@ -1,6 +1,7 @@
 """What every adapter owes: the scores, leaves and stages of its library, its training from an offset, and a file without code."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,8 +105,21 @@ def test_a_damaged_artefact_is_refused(case: Case) -> None:
         adapter_of_artefact(artefact | {"sha256": "0" * 64}, **given_again(case))
     with pytest.raises(StateFileError, match="no known format"):
         adapter_of_artefact(artefact | {"format": "pickle"}, **given_again(case))
-    with pytest.raises(ParameterError, match="must be left out|must be given, since"):
+    with pytest.raises(ParameterError, match=r"must be left out|must be given, since"):
         adapter_of_artefact(artefact, model=None if case.again is not None else object())
+
+
+def test_a_missing_package_is_named(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    adapter = adapt(case.model, **case.given)
+    if adapter.format is None:
+        pytest.skip("not saved")
+    artefact = artefact_of(adapter)
+    package = {"torch": "safetensors", "onnx": "onnxruntime"}.get(adapter.format, adapter.format)
+    for module in [each for each in sys.modules if each.partition(".")[0] == package]:
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ParameterError, match=f"needs the package '{package}"):
+        adapter_of_artefact(artefact, **given_again(case))
 
 
 def test_a_saved_tracker_goes_on_to_the_bit(case: Case, tmp_path: Path, rng: np.random.Generator) -> None:
@@ -135,7 +149,7 @@ def test_other_classes_and_tasks_are_refused(case: Case, rng: np.random.Generato
         X, y = draw(case.task, 30, rng)
         with pytest.raises(DataError, match="must be classes of the model"):
             tracker.tell(X, np.where(np.arange(30) == 2, "unheard", y))
-        with pytest.raises((ParameterError, DataError), match="labels|must score"):
+        with pytest.raises((ParameterError, DataError), match=r"labels|must score"):
             adapt(case.model, **case.given | {"labels": ("a", "b", "c", "d", "e")}).checked_scores(X, 30, "test")
     if case.task == "multiclass" and "task" not in case.given:
         with pytest.raises(ParameterError, match="task"):
@@ -145,5 +159,5 @@ def test_other_classes_and_tasks_are_refused(case: Case, rng: np.random.Generato
 def test_a_model_that_is_not_fitted_is_refused(case: Case) -> None:
     if case.unfitted is None:
         pytest.skip("the library knows no such state")
-    with pytest.raises(ParameterError, match="must be fitted|must be trained"):
+    with pytest.raises(ParameterError, match=r"must be fitted|must be trained"):
         adapt(case.unfitted)

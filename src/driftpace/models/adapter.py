@@ -125,6 +125,11 @@ class ModelAdapter(ABC):
         raise NotImplementedError
 
     @property
+    def trainable(self) -> bool:
+        """Whether :meth:`refit` can train the model."""
+        return type(self).refit is not ModelAdapter.refit
+
+    @property
     def outputs(self) -> int:
         """The number of scores of a row."""
         return len(self.labels) if self.task == "multiclass" and self.labels is not None else 1

@@ -52,6 +52,11 @@ class CorrectedAdapter(ModelAdapter):
         parts = [hidden for hidden in (self.base.hidden(X), self.correction.hidden(X)) if hidden is not None]
         return np.concatenate(parts, axis=1) if parts else None
 
+    @property
+    def trainable(self) -> bool:
+        """Whether the correction can be trained."""
+        return self.correction.trainable
+
     def refit(
         self, X: Any, y: FloatArray, *, sample_weight: FloatArray | None = None, offset: FloatArray | None = None
     ) -> ModelAdapter:

@@ -79,7 +79,8 @@ class HeadFeatures:
     def learn(cls, head: Head, base: ModelAdapter, X: Any, scores: FloatArray, owner: str) -> Self:
         """Return the features that unlabelled rows show."""
         encoding, columns = None, np.empty((count_rows(X), 0))
-        if head.columns is not False:
+        wide = is_matrix(X) and X.shape[1] > MOST_COLUMNS
+        if head.columns or (head.columns is None and not wide):
             encoding = _learn(X, owner)
             columns = _encoded(encoding, X, owner)
             if head.columns is None and columns.shape[1] > MOST_COLUMNS:

@@ -96,11 +96,9 @@ def _none(got: str) -> DataError:
 
 
 def _lightgbm(data: bytes, task: str | None, labels: Any) -> ModelAdapter:
-    import lightgbm
+    from driftpace.models.lightgbm import LightGBMAdapter, load_text
 
-    from driftpace.models.lightgbm import LightGBMAdapter
-
-    return LightGBMAdapter(lightgbm.Booster(model_str=data.decode()), task=task, labels=labels)
+    return LightGBMAdapter(load_text(data.decode()), task=task, labels=labels)
 
 
 def _xgboost(data: bytes, task: str | None, labels: Any) -> ModelAdapter:

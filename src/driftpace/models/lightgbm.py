@@ -116,10 +116,8 @@ class LightGBMAdapter(ModelAdapter):
     @classmethod
     def restore(cls, data: bytes, *, model: Any = None) -> "LightGBMAdapter":  # noqa: ARG003
         """Return the booster of a text."""
-        import lightgbm
-
         body = json.loads(data)
-        return cls(lightgbm.Booster(model_str=body["text"]), labels=body["labels"])
+        return cls(load_text(body["text"]), labels=body["labels"])
 
 
 def from_estimator(model: Any, *, task: str | None = None, labels: Any = None) -> LightGBMAdapter:
@@ -130,3 +128,27 @@ def from_estimator(model: Any, *, task: str | None = None, labels: Any = None) -
     if own is not None:
         labels = class_labels(len(own), labels, own)
     return LightGBMAdapter(model.booster_, task=task, labels=labels)
+
+
+def load_text(text: str) -> Any:
+    """Return the booster of a text; ValueError where it is damaged, which LightGBM itself would not survive."""
+    import lightgbm
+
+    head, _, rest = text.partition("\n\n")
+    facts = dict(line.partition("=")[::2] for line in head.splitlines())
+    trees, end, _ = rest.partition("end of trees")
+    blocks = [block for block in trees.split("\n\n") if block.strip()]
+    if not end or len(blocks) != len(facts.get("tree_sizes", "").split()):
+        raise ValueError(f"{len(blocks)} trees of {len(facts.get('tree_sizes', '').split())}")
+    for place, block in enumerate(blocks):
+        tree = dict(line.partition("=")[::2] for line in block.strip().splitlines())
+        leaves = int(tree["num_leaves"])
+        children = sorted(int(child) for side in ("left_child", "right_child") for child in tree[side].split())
+        features = [int(feature) for feature in tree["split_feature"].split()]
+        whole = children == [*range(-leaves, 0), *range(1, leaves - 1)] if leaves > 1 else not children
+        sizes = len(features) == len(tree["threshold"].split()) == len(tree["decision_type"].split()) == leaves - 1
+        if not whole or not sizes or len(tree["leaf_value"].split()) != leaves:
+            raise ValueError(f"tree {place} has not the nodes of {leaves} leaves")
+        if features and not 0 <= min(features) <= max(features) <= int(facts["max_feature_idx"]):
+            raise ValueError(f"tree {place} splits a column that is not there")
+    return lightgbm.Booster(model_str=text)

@@ -75,6 +75,14 @@ class OnnxAdapter(ModelAdapter):
                     name="task",
                 )
             task = "regression" if not self._probabilities else "classification" if width <= 2 else "multiclass"
+        if not {"classification": width <= 2, "multiclass": width > 2}.get(
+            task, width == 1 and not self._probabilities
+        ):
+            raise ParameterError(
+                f"must be that of a model with {width} {'probabilities' if self._probabilities else 'scores'}; got {task!r}.",
+                owner="adapt",
+                name="task",
+            )
         self.task: Task = task  # type: ignore[assignment]
         if self.task in ("classification", "multiclass"):
             self.labels = class_labels(max(width, 2), labels, own)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from driftpace.errors import DataError
 from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.losses.softmax import helmert
 from driftpace.models.adapter import ModelAdapter
@@ -141,7 +142,10 @@ def gain_of_training(
     ):
         return None
     ways: tuple[Way, ...] = ("correction", "fresh") if base.takes_offset else ("fresh",)
-    falls = {way: np.concatenate(_falls(base, loss, parts, way, now), axis=1) for way in ways}
+    try:
+        falls = {way: np.concatenate(_falls(base, loss, parts, way, now), axis=1) for way in ways}
+    except DataError:  # such as folds of one class, which not every library trains on
+        return None
     choices = [(way, stage) for way in ways for stage in range(len(falls[way]))]
     table = np.array([falls[way][stage] for way, stage in choices])
     fold = np.concatenate(_folds(judged))

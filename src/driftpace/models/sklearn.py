@@ -196,8 +196,8 @@ def _check_types(data: bytes, owner: str, advice: str) -> None:
 
 
 def _targets(regressor: Any) -> int:
-    coef = getattr(regressor, "coef_", None)
-    return int(getattr(regressor, "n_outputs_", coef.shape[0] if getattr(coef, "ndim", 1) == 2 else 1))
+    coef = np.asarray(getattr(regressor, "coef_", np.zeros(1)))
+    return int(getattr(regressor, "n_outputs_", coef.shape[0] if coef.ndim == 2 else 1))
 
 
 def _last_step(model: Any) -> Any:

@@ -161,6 +161,11 @@ class TorchAdapter(ModelAdapter):
         finally:
             hook.remove()
 
+    @property
+    def trainable(self) -> bool:
+        """Whether there is a linear layer, or a function that trains."""
+        return self._refit is not None or bool(self._linear)
+
     def refit(
         self, X: Any, y: FloatArray, *, sample_weight: FloatArray | None = None, offset: FloatArray | None = None
     ) -> "TorchAdapter":

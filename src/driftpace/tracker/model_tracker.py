@@ -24,6 +24,7 @@ from driftpace.models import (
     gain_of_training,
     train,
 )
+from driftpace.models.features import MOST_COLUMNS
 from driftpace.models.retraining import ALARM, Gain
 from driftpace.models.rows import count_rows, join, read_features, rows_from_values, rows_to_values, take
 from driftpace.records import Request, Retraining, StepReport
@@ -134,6 +135,7 @@ class ModelTracker:
         if features is None:
             base, head = self._state.base, self._head_settings
             columns = 0 if head.columns is False or base.features is None else base.features
+            columns = 0 if head.columns is None and columns > MOST_COLUMNS else columns
             return self._tracker(
                 self._loss, features=max(base.outputs - 1, 1) + columns + head.components, **self._given
             )
@@ -328,7 +330,7 @@ class ModelTracker:
         ]
         recent = list(_limited(recent, GAIN_ROWS))
         gain = (
-            gain_of_training(state.base, self._loss, _by_period(recent), now=period) if _can_refit(state.base) else None
+            gain_of_training(state.base, self._loss, _by_period(recent), now=period) if state.base.trainable else None
         )
         return replace(state, rows=rows, open_rows=(), gain=gain)
 
@@ -699,10 +701,6 @@ def _part_to_values(part: ScoredRows) -> dict[str, Any]:
 def _part_from_values(values: dict[str, Any]) -> ScoredRows:
     held = {name: decode(value) for name, value in values.items() if name != "X"}
     return ScoredRows(X=rows_from_values(values["X"]), **held)
-
-
-def _can_refit(base: ModelAdapter) -> bool:
-    return type(base).refit is not ModelAdapter.refit
 
 
 def _plain(label: Any) -> Any:

@@ -1,0 +1,140 @@
+"""Estimators of scikit-learn: pipelines in pipelines, weights, sparse rows, searches, counts, and what is refused."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge, TweedieRegressor
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from driftpace import Tracker
+from driftpace.errors import ParameterError
+from driftpace.models import adapt, artefact_of
+from driftpace.models.sklearn import SklearnAdapter
+from tests.models.libraries import draw
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_weights_reach_the_last_step_of_pipelines_in_pipelines(routing: bool, rng: np.random.Generator) -> None:
+    X, y = draw("regression", 80, rng)
+    weights = rng.integers(1, 4, 80)
+    with config_context(enable_metadata_routing=routing):
+        model = make_pipeline(FunctionTransformer(), make_pipeline(FunctionTransformer(), Ridge(0.1))).fit(X, y)
+        weighted = adapt(model).refit(X, y, sample_weight=weights.astype(np.float64))
+    repeated = Ridge(0.1).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(weighted.scores(X), repeated.predict(X), rtol=1e-9)
+    assert not np.allclose(weighted.scores(X), model.predict(X))
+
+
+def test_a_model_without_weights_is_trained_without(rng: np.random.Generator) -> None:
+    X, y = draw("regression", 80, rng)
+    adapter = adapt(KNeighborsRegressor().fit(X, y))
+    np.testing.assert_array_equal(adapter.refit(X, y, sample_weight=np.arange(80.0)).scores(X), adapter.scores(X))
+
+
+def test_a_search_is_its_best_estimator(rng: np.random.Generator) -> None:
+    X, y = draw("regression", 80, rng)
+    search = GridSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=2).fit(X, y)
+    assert adapt(search).model is search.best_estimator_
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PoissonRegressor(),
+        TweedieRegressor(power=1),
+        HistGradientBoostingRegressor(loss="poisson", max_iter=5),
+        RandomForestRegressor(5, criterion="poisson"),
+    ],
+)
+def test_regressors_of_counts_are_known(model: Any, rng: np.random.Generator) -> None:
+    X, y = draw("counts", 200, rng)
+    adapter = adapt(model.fit(X, y))
+    assert adapter.task == "counts"
+    np.testing.assert_allclose(np.exp(adapter.scores(X)), np.maximum(model.predict(X), 1e-12))
+
+
+def test_any_regressor_may_be_said_to_predict_counts(rng: np.random.Generator) -> None:
+    X, y = draw("counts", 200, rng)
+    model = RandomForestRegressor(5).fit(X, y)
+    assert adapt(model).task == "regression"
+    assert adapt(model, task="counts").task == "counts"
+
+
+def test_sparse_rows_of_many_columns(rng: np.random.Generator) -> None:
+    X: Any = sparse.random(300, 400, density=0.05, rng=rng, format="csr")
+    y = np.where(np.asarray(X[:, :60].sum(axis=1)).ravel() > 1.4, "yes", "no")
+    model = LogisticRegression().fit(X[:200], y[:200])
+    tracker = Tracker.for_model(model, epsilon=0.3, rng=0)
+    tracker.ask()
+    tracker.tell(X[200:], y[200:])
+    assert tracker.head_features == ("score",)
+    assert set(tracker.predict(X)) == {"no", "yes"}
+
+
+def test_a_fold_without_a_class_is_trained_on(rng: np.random.Generator) -> None:
+    X, y = draw("multiclass", 300, rng)
+    adapter = adapt(RandomForestClassifier(5, random_state=0).fit(X, y))
+    part = adapter.refit(X[:50], np.where(np.arange(50) % 2, 0.0, 2.0))
+    assert part.labels == adapter.labels
+    scores = part.checked_scores(X, 300, "test")
+    assert scores.shape == (300, 3)
+    assert (scores[:, 1] < -13.0).all()
+
+
+def test_periods_of_one_class_do_not_stop_a_tracker(rng: np.random.Generator) -> None:
+    X, y = draw("classification", 400, rng)
+    tracker = Tracker.for_model(LogisticRegression().fit(X, y), epsilon=0.3, rng=0)
+    for period in range(3):
+        tracker.ask()
+        at = np.flatnonzero(y == ("no" if period < 2 else "yes"))[:60]
+        report = tracker.tell(X[at], y[at])
+    assert report is not None
+    assert report.period == 3
+
+
+class Wrong(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier with numbers that are no probabilities."""
+
+    def fit(self, X: Any, y: Any) -> "Wrong":
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.column_stack([np.full(len(X), -0.5), np.full(len(X), 1.5)])
+
+
+def test_probabilities_outside_0_and_1_are_refused(rng: np.random.Generator) -> None:
+    with pytest.raises(ParameterError, match=r"must give probabilities between 0 and 1; got -0\.5|got 1\.5"):
+        adapt(Wrong().fit(None, None)).checked_scores(np.zeros((3, 2)), 3, "test")
+
+
+def test_models_that_cannot_be_used_are_refused(rng: np.random.Generator) -> None:
+    X, y = draw("regression", 60, rng)
+    two = np.column_stack([y, -y])
+    for model, sentence in (
+        (LinearRegression().fit(X, two), "must have one target; got a regressor of several"),
+        (RandomForestRegressor(2).fit(X, two), "must have one target; got a regressor of several"),
+        (RandomForestClassifier(2).fit(X, two > 0), "must have one target; got a classifier of several"),
+        (StandardScaler().fit(X), "must be a classifier or a regressor"),
+    ):
+        with pytest.raises(ParameterError, match=sentence):
+            adapt(model)
+    assert adapt(LinearRegression().fit(X, y[:, None])).checked_scores(X, 60, "test").shape == (60, 1)
+    assert adapt(PLSRegression(2).fit(X, y)).checked_scores(X, 60, "test").shape == (60, 1)
+
+
+def test_a_model_of_types_that_are_not_trusted_is_not_saved(rng: np.random.Generator) -> None:
+    X, y = draw("regression", 60, rng)
+    model = make_pipeline(FunctionTransformer(partial(np.clip, a_min=-1.0, a_max=1.0)), Ridge()).fit(X, y)
+    with pytest.raises(ParameterError, match=r"got functools\.partial\. Wrap the model in an adapter of your own"):
+        artefact_of(SklearnAdapter(model))
