@@ -15,6 +15,7 @@ from mkdocs.structure.pages import Page
 
 PAGES = {
     "tracker": ("driftpace.tracker",),
+    "models": ("driftpace.models",),
     "losses": ("driftpace.losses",),
     "records": ("driftpace.records", "driftpace.errors"),
     "backtest": ("driftpace.backtest", "driftpace.datasets"),

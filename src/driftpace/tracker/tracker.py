@@ -420,8 +420,9 @@ class Tracker:
         Parameters
         ----------
         model : object
-            A fitted LightGBM or scikit-learn model, a function X -> scores, or a model whose class
-            :func:`driftpace.models.register_adapter` was told of. Task and loss are read from it.
+            A fitted model of LightGBM, XGBoost, CatBoost, scikit-learn, torch or ONNX, the path of a file of one, a function
+            X -> scores, or a model whose class :func:`driftpace.models.register_adapter` was told of. Task and loss are read
+            from it.
         epsilon : float, optional
             How much worse than a model of the same kind with unlimited labels is acceptable. Give this or ``tolerance``.
         tolerance : float, optional
@@ -431,7 +432,8 @@ class Tracker:
         head : Head, optional
             What the head sees, and its share of the target, 0.7 by default: ``epsilon`` of requests and reports is this share.
         task, labels : str and sequence, optional
-            What a function predicts ("regression", "classification", "multiclass" or "counts"), and the labels of its classes.
+            What the model predicts ("regression", "classification", "multiclass" or "counts") where it does not say it, as
+            functions and torch modules, and the labels of its classes.
         trained_until : object, optional
             The time of the last row that the model was trained on; ``tell(times=)`` then refuses earlier rows.
         rng : int or numpy.random.Generator, optional
