@@ -44,6 +44,8 @@ def test_a_notebook_runs(path: Path) -> None:
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    if "shared/data" in path.read_text() and not (ROOT.parent / "shared" / "data").exists():
+        pytest.skip("the table of this notebook is not part of driftpace")
     NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
 
 
