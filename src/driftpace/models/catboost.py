@@ -137,7 +137,15 @@ class CatBoostAdapter(ModelAdapter):
     @classmethod
     def restore(cls, data: bytes, *, model: Any = None) -> "CatBoostAdapter":  # noqa: ARG003
         """Return the model of such a file."""
-        import catboost
-
         raw, facts = unpack(data)
-        return cls(catboost.CatBoost().load_model(blob=raw), labels=facts["labels"])
+        return cls(load_bytes(raw), labels=facts["labels"])
+
+
+def load_bytes(data: bytes) -> Any:
+    """Return the model of the bytes of a file; through a file, since CatBoost reads beyond the end of bytes in memory."""
+    import catboost
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.cbm"
+        path.write_bytes(data)
+        return catboost.CatBoost().load_model(str(path), format="cbm")

@@ -112,11 +112,9 @@ def _xgboost(data: bytes, task: str | None, labels: Any) -> ModelAdapter:
 
 
 def _catboost(data: bytes, task: str | None, labels: Any) -> ModelAdapter:
-    import catboost
+    from driftpace.models.catboost import CatBoostAdapter, load_bytes
 
-    from driftpace.models.catboost import CatBoostAdapter
-
-    return CatBoostAdapter(catboost.CatBoost().load_model(blob=data), task=task, labels=labels)
+    return CatBoostAdapter(load_bytes(data), task=task, labels=labels)
 
 
 def _onnx(data: bytes, task: str | None, labels: Any) -> ModelAdapter:

@@ -136,19 +136,29 @@ def load_text(text: str) -> Any:
 
     head, _, rest = text.partition("\n\n")
     facts = dict(line.partition("=")[::2] for line in head.splitlines())
-    trees, end, _ = rest.partition("end of trees")
+    trees, end, tail = rest.partition("end of trees")
     blocks = [block for block in trees.split("\n\n") if block.strip()]
     if not end or len(blocks) != len(facts.get("tree_sizes", "").split()):
         raise ValueError(f"{len(blocks)} trees of {len(facts.get('tree_sizes', '').split())}")
     for place, block in enumerate(blocks):
-        tree = dict(line.partition("=")[::2] for line in block.strip().splitlines())
-        leaves = int(tree["num_leaves"])
-        children = sorted(int(child) for side in ("left_child", "right_child") for child in tree[side].split())
-        features = [int(feature) for feature in tree["split_feature"].split()]
-        whole = children == [*range(-leaves, 0), *range(1, leaves - 1)] if leaves > 1 else not children
-        sizes = len(features) == len(tree["threshold"].split()) == len(tree["decision_type"].split()) == leaves - 1
-        if not whole or not sizes or len(tree["leaf_value"].split()) != leaves:
-            raise ValueError(f"tree {place} has not the nodes of {leaves} leaves")
-        if features and not 0 <= min(features) <= max(features) <= int(facts["max_feature_idx"]):
-            raise ValueError(f"tree {place} splits a column that is not there")
+        _check_tree(block, place, int(facts["max_feature_idx"]))
+    _, settings, tail = tail.partition("\nparameters:")
+    _, closed, tail = tail.partition("\nend of parameters")
+    if not settings or not closed:
+        raise ValueError("its settings are cut off")
+    if tail.strip():
+        json.loads(tail.strip().removeprefix("pandas_categorical:"))
     return lightgbm.Booster(model_str=text)
+
+
+def _check_tree(block: str, place: int, most: int) -> None:
+    tree = dict(line.partition("=")[::2] for line in block.strip().splitlines())
+    leaves = int(tree["num_leaves"])
+    children = sorted(int(child) for side in ("left_child", "right_child") for child in tree[side].split())
+    features = [int(feature) for feature in tree["split_feature"].split()]
+    whole = children == [*range(-leaves, 0), *range(1, leaves - 1)] if leaves > 1 else not children
+    sizes = len(features) == len(tree["threshold"].split()) == len(tree["decision_type"].split()) == leaves - 1
+    if not whole or not sizes or len(tree["leaf_value"].split()) != leaves:
+        raise ValueError(f"tree {place} has not the nodes of {leaves} leaves")
+    if features and not 0 <= min(features) <= max(features) <= most:
+        raise ValueError(f"tree {place} splits a column that is not there")
