@@ -102,13 +102,9 @@ def _lightgbm(data: bytes, task: str | None, labels: Any) -> ModelAdapter:
 
 
 def _xgboost(data: bytes, task: str | None, labels: Any) -> ModelAdapter:
-    import xgboost
+    from driftpace.models.xgboost import XGBoostAdapter, load_bytes
 
-    from driftpace.models.xgboost import XGBoostAdapter
-
-    booster = xgboost.Booster()
-    booster.load_model(bytearray(data))
-    return XGBoostAdapter(booster, task=task, labels=labels)
+    return XGBoostAdapter(load_bytes(data), task=task, labels=labels)
 
 
 def _catboost(data: bytes, task: str | None, labels: Any) -> ModelAdapter:

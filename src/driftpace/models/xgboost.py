@@ -9,6 +9,7 @@ from driftpace.errors import DataError, ParameterError
 from driftpace.models.adapter import ModelAdapter, Task, check_task, class_labels, one_line
 from driftpace.models.packing import pack, stages_of, unpack
 from driftpace.models.rows import count_rows, is_matrix
+from driftpace.models.ubj import check_whole
 from driftpace.typing import FloatArray, IntArray
 
 _TASKS: dict[str, Task] = {
@@ -147,11 +148,8 @@ class XGBoostAdapter(ModelAdapter):
     @classmethod
     def restore(cls, data: bytes, *, model: Any = None) -> "XGBoostAdapter":  # noqa: ARG003
         """Return the booster of such a file."""
-        import xgboost
-
         raw, facts = unpack(data)
-        booster = xgboost.Booster()
-        booster.load_model(bytearray(raw))
+        booster = load_bytes(raw)
         booster.load_config(facts["config"])
         return cls(booster, labels=facts["labels"])
 
@@ -168,3 +166,16 @@ def from_estimator(model: Any, *, task: str | None = None, labels: Any = None) -
     if own is not None:
         labels = class_labels(len(own), labels, own)
     return XGBoostAdapter(booster, task=task, labels=labels)
+
+
+def load_bytes(data: bytes) -> Any:
+    """Return the booster of JSON or binary JSON; ValueError where it was cut off, which XGBoost itself may not survive."""
+    import xgboost
+
+    if data[1:2] in (b'"', b"\n", b" ", b"\r", b"\t"):
+        json.loads(data)
+    else:
+        check_whole(data)
+    booster = xgboost.Booster()
+    booster.load_model(bytearray(data))
+    return booster
