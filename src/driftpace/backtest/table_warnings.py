@@ -19,7 +19,7 @@ def table_warnings(columns: Mapping[str, Column], *, dayfirst: bool | None = Non
 
     >>> from driftpace.tables import read_columns
     >>> table = read_columns({"id": [1, 2, 3, 3], "day": ["2024-01-05", "2024-01-06", "soon", "soon"]})
-    >>> print(*table_warnings(table), sep="\\n")  # doctest: +NORMALIZE_WHITESPACE
+    >>> print(*table_warnings(table), sep="\n")
     day has dates but is not used as dates: row 3 has 'soon': correct it, or write it as 2010-03-15.
     1 row repeats an earlier one in every cell, such as row 4: remove it if it is the same one, or it is learned from and tested on.
     """
