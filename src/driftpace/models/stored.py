@@ -61,15 +61,17 @@ class StoredModel:
             if key in _read:
                 _read.move_to_end(key)
                 return _read[key]
-        made = self.verified()
+        made = adapter_of_artefact(
+            {"format": self.form, "sha256": self.sha256, "data": base64.b64encode(self.data()).decode()}
+        )
         with _lock:
             _read[key] = made
             while len(_read) > _KEPT:
                 _read.popitem(last=False)
         return made
 
-    def verified(self) -> ModelAdapter:
-        """Return the model, read from the store again."""
+    def data(self) -> bytes:
+        """Return the bytes of the model, read from the store; StateFileError where they are missing or damaged."""
         packed = self._fetch()
         if packed is None:
             raise StateFileError(f"the model {self.sha256[:12]} is not in the store; restore a backup.")
@@ -80,6 +82,4 @@ class StoredModel:
             raise StateFileError(f"the model {self.sha256[:12]} is damaged: {error}; restore a backup.") from None
         if hashlib.sha256(data).hexdigest() != self.sha256:
             raise StateFileError(f"the model {self.sha256[:12]} is damaged: its hash does not match; restore a backup.")
-        return adapter_of_artefact(
-            {"format": self.form, "sha256": self.sha256, "data": base64.b64encode(data).decode()}
-        )
+        return data

@@ -222,7 +222,8 @@ def _with_features(method: Any, features: HeadFeatures) -> Any:
     """Return a method that fits a head with these features, from the base as it is."""
     if isinstance(method, BudgetMethod):
         return replace(method, inner=_with_features(method.inner, features))
-    return replace(method, spec=replace(method.spec, features=len(features.names), start=features.start))
+    spec = replace(method.spec, features=len(features.names), start=features.start)
+    return replace(method, spec=spec, config=replace(method.config, near_start=True))
 
 
 def _features_of(
