@@ -49,8 +49,18 @@ def adapter_of(model: Any, *, owner: str) -> ModelAdapter:
     return adapter
 
 
-def with_model(values: Mapping[str, Any], adapter: ModelAdapter, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a definition with what a model says of columns, loss and classes; ``facts`` are its hash and format."""
+Packed = tuple[dict[str, Any], bytes]
+"""What the log says of a model, and its bytes for the store."""
+
+
+def with_model(values: Mapping[str, Any], model: Any) -> tuple[dict[str, Any], ModelAdapter, Packed]:
+    """Return the values of a definition with what a model says of columns, loss and classes, and the model for the store."""
+    adapter = adapter_of(model, owner=CREATE)
+    packed = pack_model(adapter, owner=CREATE)
+    return _completed(values, adapter, packed[0]), adapter, packed
+
+
+def _completed(values: Mapping[str, Any], adapter: ModelAdapter, facts: Mapping[str, Any]) -> dict[str, Any]:
     given = dict(values.get("model") or {})
     if given.get("sha256") not in (None, facts["sha256"]):
         raise ParameterError(

@@ -26,7 +26,6 @@ from driftpace.campaign.state import CampaignState
 from driftpace.campaign.status import status
 from driftpace.campaign.undo import UndoTarget, undo
 from driftpace.errors import ConflictError, ParameterError
-from driftpace.models.stored import pack_model
 from driftpace.storage import open_store
 from driftpace.storage.base import Refusal
 from driftpace.tracker import Tracker
@@ -118,9 +117,7 @@ class Campaign(CampaignReader):
         if model is not None:
             if tracker is not None:
                 raise ParameterError("must be None with a tracker; got one.", owner="Campaign.create", name="model")
-            adapter = adapter_of(model, owner="Campaign.create")
-            packed = pack_model(adapter, owner="Campaign.create")
-            values = with_model(values, adapter, packed[0])
+            values, adapter, packed = with_model(values, model)
         definition = Definition.of(values)
         if definition.model is not None and packed is None:
             raise ParameterError(
