@@ -7,7 +7,7 @@ import pytest
 from driftpace.campaign import Campaign
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
-from tests.reference.serving import Serving
+from tests.reference.serving import Serving, serving
 
 PLACE = "/api/campaigns/flats/retrain"
 
@@ -31,19 +31,25 @@ def test_the_base_is_trained_again_with_a_reason(flats: Campaign, served: Servin
     advice = served.client.get("/api/campaigns/flats").json()["last"]["retrain"]
     assert advice["due"] is True
     assert advice["since"] == 3
-    page = served.client.get("/campaigns/flats").text
-    assert "train the base again" in page
-    assert "3 periods old; training it again would gain" in page
     answer = served.client.post(PLACE, json={"reason": "the alarm"})
     assert answer.status_code == 200
     assert answer.json()["last"]["retrain"]["since"] == 0
     entry = flats.log()[-1]
     assert (entry.kind, entry.body["reason"], entry.body["who"]) == ("retrained", "the alarm", "local")
-    assert "trained again since the last period" in served.client.get("/campaigns/flats").text.lower()
     assert served.client.get("/api/campaigns/flats/log").json()["entries"][-1]["model"] == entry.body["model"]
     undone = served.client.post("/api/campaigns/flats/undo", json={"entry": entry.seq, "reason": "not yet"})
     assert undone.status_code == 200
     assert served.client.get("/api/campaigns/flats").json()["last"]["retrain"] == advice
+
+
+def test_the_page_says_how_old_the_base_is(flats: Campaign, store: Store) -> None:
+    with serving(store, dashboard=True) as shown:
+        page = shown.client.get("/campaigns/flats").text
+        assert "train the base again" in page
+        assert "3 periods old; training it again would gain" in page
+        assert "lightgbm" in page
+        flats.retrain(reason="the alarm")
+        assert "Trained again since the last period" in shown.client.get("/campaigns/flats").text
 
 
 def test_refusals_change_nothing(flats: Campaign, served: Serving, store: Store) -> None:

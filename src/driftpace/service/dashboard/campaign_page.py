@@ -158,9 +158,9 @@ class CampaignPage:
 
     ``measured`` is the measured excess loss beside the promised one, with its verdict, ``base`` the advice on the base model.
     ``cost`` is the cost of the missing rows, ``over`` the amount by which the whole order exceeds the budget. ``prices`` (JSON) and
-    ``purse`` (the money for the open period) let the page compute the cost of an override. ``budget`` describes the budget, "" without one, ``last`` is its last period, and
-    ``short`` says that the money or the periods do not suffice. ``deliveries`` are sentences on what is waiting, late, refused and
-    undone, by label.
+    ``purse`` (the money for the open period) let the page compute the cost of an override. ``budget`` describes the budget, ""
+    without one, ``last`` is its last period, and ``short`` says that the money or the periods do not suffice. ``deliveries`` are
+    sentences on what is waiting, late, refused and undone, by label.
     """
 
     status: Status
