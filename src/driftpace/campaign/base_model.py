@@ -141,15 +141,11 @@ def make_tracker(definition: Definition, adapter: ModelAdapter, *, rng: int) -> 
     loss = definition.make_loss()
     if adapter.task == "multiclass":
         loss = replace(loss, classes=adapter.outputs)  # type: ignore[type-var]
-    shared = {
-        name: head.share * value
-        for name, value in (("epsilon", definition.epsilon), ("tolerance", definition.tolerance))
-        if value is not None
-    }
     try:
         made = Tracker(
             loss,
-            **shared,
+            epsilon=None if definition.epsilon is None else head.share * definition.epsilon,
+            tolerance=None if definition.tolerance is None else head.share * definition.tolerance,
             confidence=definition.confidence,
             certificate_level=definition.certificate_level,
             orders=definition.orders,

@@ -525,7 +525,9 @@ def _budget(value: Any) -> dict[str, Any]:
 
 
 _MODEL = ("format", "sha256", "trained_until")
-_NOT_WITH_MODEL = ("metric", "at_least", "at_most", "categories", "indicators", "exposure", "annotator")
+_NOT_WITH_MODEL = (
+    *("metric", "at_least", "at_most", "categories", "indicators", "exposure", "annotator", "splines", "interactions"),
+)
 
 
 def _model(given: Mapping[str, Any]) -> dict[str, str] | None:

@@ -1,11 +1,12 @@
 """The method that follows a model which somebody else trained: another method fits a head on top of it."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from driftpace.adaptive import MetricTarget
+from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.models import Head, HeadFeatures, ModelAdapter, ScoredRows
 from driftpace.models.rows import join
 from driftpace.models.stored import StoredModel
@@ -128,13 +129,8 @@ class HeadMethod:
             assert state.head_features is not None
             scored = with_head_scores(state.open_rows, state.adapter, state.head_features, inner.coef)
             rows = limited((*state.rows, *scored), MOST_ROWS)
-            gain = gain_now(
-                state.adapter,
-                self.spec.loss,
-                rows,
-                window=self.head.window,
-                period=report.period,  # type: ignore[arg-type]
-            )
+            loss = cast("LinearLoss | VectorLoss", self.spec.loss)
+            gain = gain_now(state.adapter, loss, rows, window=self.head.window, period=report.period)
             after = replace(after, rows=rows, gain=gain)
         target = self.epsilon if self.epsilon is not None else report.epsilon / self.head.share
         retrain = advice(after.gain, after.rows, target=target, period=report.period, trained=state.trained)
