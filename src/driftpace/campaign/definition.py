@@ -526,7 +526,18 @@ def _budget(value: Any) -> dict[str, Any]:
 
 _MODEL = ("format", "sha256", "trained_until")
 _NOT_WITH_MODEL = (
-    *("metric", "at_least", "at_most", "categories", "indicators", "exposure", "annotator", "splines", "interactions"),
+    *(
+        "metric",
+        "at_least",
+        "at_most",
+        "categories",
+        "indicators",
+        "exposure",
+        "annotator",
+        "splines",
+        "interactions",
+        "text",
+    ),
 )
 
 
