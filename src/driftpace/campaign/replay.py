@@ -221,7 +221,7 @@ def revise(before: CampaignState, log: Sequence[Entry], rows_of: RowsOf, cache: 
         before.opened is not None
         and first == before.state.period
         and first not in force.closings
-        and not _changes_base(log, force)
+        and not _changes_method(log, force)
     ):
         state = _open_again(before, force, rows_of)
         earlier = LogInForce.of(log[:-1]).written_off
@@ -239,10 +239,10 @@ def revise(before: CampaignState, log: Sequence[Entry], rows_of: RowsOf, cache: 
     )
 
 
-def _changes_base(log: Sequence[Entry], force: LogInForce) -> bool:
-    """Return whether the last entry of a log takes a training of the base back, or an undo of one."""
+def _changes_method(log: Sequence[Entry], force: LogInForce) -> bool:
+    """Return whether the last entry of a log takes back a training of the base or a change of the budget, or an undo of one."""
     gone = {entry.seq for entry in LogInForce.of(log[:-1]).entries} ^ {entry.seq for entry in force.entries}
-    return any(entry.kind == "retrained" and entry.seq in gone for entry in log)
+    return any(entry.kind in ("budgeted", "retrained") and entry.seq in gone for entry in log)
 
 
 def _definition(created: Entry, before: CampaignState, force: LogInForce) -> Any:
