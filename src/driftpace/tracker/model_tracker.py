@@ -221,7 +221,7 @@ class ModelTracker:
         codes = self._codes(y, rows, owner)
         weights = None if sample_weight is None else read_weights(sample_weight, owner=owner, rows=rows)
         part = ScoredRows(period=self.period - 1, X=X, y=codes, scores=None, weights=weights)
-        self._state = replace(state, rows=_limited((*state.rows, part), MOST_ROWS))
+        self._state = replace(state, rows=limited((*state.rows, part), MOST_ROWS))
 
     def _opened(self, features: HeadFeatures | None) -> Tracker:
         """Return the tracker of a head with other features, in the period at hand, which was asked for as far as it was before."""
