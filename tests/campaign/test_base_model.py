@@ -314,6 +314,20 @@ def test_another_base_must_fit_the_campaign(base: Any, file: Path, rng: np.rando
         campaign.tracker()
 
 
+def test_a_model_of_xgboost_is_kept_as_its_json(rng: np.random.Generator, tmp_path: Path) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    rows = pd.DataFrame(table(1000, rng))
+    xgboost.XGBRegressor(n_estimators=20, n_jobs=1).fit(rows[COLUMNS], rows["price"]).save_model(tmp_path / "m.json")
+    store = MemoryStore()
+    campaign = create(store, tmp_path / "m.json")
+    assert campaign.definition.model is not None
+    assert campaign.definition.model["format"] == "xgboost"
+    run(campaign, rng, 3, rows=120, extra=1.0)
+    campaign.retrain(reason="the alarm")
+    run(campaign, rng, 1)
+    assert _check_campaign(store, "flats").verdict is CheckVerdict.PASS
+
+
 def test_the_definition_says_which_model_it_has(file: Path) -> None:
     first = create(MemoryStore(), file).definition.model
     assert first is not None
