@@ -192,7 +192,7 @@ def init(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A model that you have, such as LightGBM text or XGBoost JSON: the campaign follows it, and says when to train it again.",
+            help="A model of your own, as LightGBM text or XGBoost JSON: the campaign follows it and says when to train it again.",
             show_default=False,
             rich_help_panel=_DATA,
         ),
