@@ -45,7 +45,9 @@ def test_a_model_is_followed_and_trained_again(flats: Path, run: Run) -> None:
     advice = json.loads(run("status", "flats", "--format", "json")[1])["last"]["retrain"]
     assert advice["due"] is True
     assert advice["lower"] > advice["threshold"]
+    before = content()
     assert run("retrain", "flats", "--reason", "a trial", "--dry-run")[2] == "Nothing was written.\n"
+    assert content() == before
     code, out, _ = run("retrain", "flats", "--reason", "the alarm", "--who", "Ada")
     assert (code, out.splitlines()[0]) == (0, "flats: the base is trained again.")
     assert "trained again since the last period" in run("status", "flats")[1]
