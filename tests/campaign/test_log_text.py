@@ -4,8 +4,10 @@ import pytest
 
 from driftpace.campaign.log_text import MAX_QUOTE, TITLES, describe_entry
 from driftpace.formatting import number
+from driftpace.models import Gain
 from driftpace.storage import MemoryStore
 from driftpace.storage.base import Entry
+from driftpace.storage.codec import encode
 from tests.service.dashboard.examples import HOSTILE, one
 
 
@@ -25,7 +27,17 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
     imported = Entry(kind="imported", at="2026-11-15T10:00:00Z", body=copied)
     words = {"period": 4, "unknown_categories": {"city": "Milan"}, "reason": "a new shop", "who": "Ada"}
     amended = Entry(kind="amended", at="2026-11-15T10:00:00Z", body=words)
-    entries = (*campaign.log(), imported, amended)
+    model = {
+        "period": 4,
+        "model": {"sha256": "4bd863696c21c8"},
+        "given": False,
+        "rows": 300,
+        "reason": "the alarm",
+        "who": "Bo",
+    }
+    gain = encode(Gain(mean=0.012, error=0.004, rows=420, periods=8, way="fresh", stage=1))
+    retrained = Entry(kind="retrained", at="2026-11-15T10:00:00Z", body={**model, "gain": gain})
+    entries = (*campaign.log(), imported, amended, retrained)
     sentences = {entry.kind: describe_entry(entry).sentence for entry in entries}
     assert set(sentences) == set(TITLES)
     assert sentences["overridden"] == (
@@ -40,6 +52,10 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
     )
     assert (
         sentences["amended"] == "From period 4, unlisted categories of “city” count as “Milan”, by Ada: “a new shop”."
+    )
+    assert sentences["retrained"] == (
+        "Base trained again on 300 rows before period 4 (4bd863696c21); expected to lower the loss by 0.0120 ± 0.0040, by Bo: "
+        "“the alarm”."
     )
     assert sentences["imported"] == "9 entries of “a” imported from “a.campaign”, by Bo."
     for sentence in (describe_entry(entry).sentence for entry in entries):

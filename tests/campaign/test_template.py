@@ -50,8 +50,12 @@ def test_every_setting_that_is_only_a_comment_is_one_that_exists() -> None:
     lines = [line.removeprefix("# ") for line in text.splitlines()]
     settings = [line for line in lines if " = " in line and not line.startswith("[")]
     table = settings.index(next(line for line in settings if line.startswith("total")))
-    both = "\n".join(line for line in settings[:table] if not line.startswith(("tolerance", "exposure", "text")))
+    both = "\n".join(
+        line for line in settings[:table] if not line.startswith(("tolerance", "exposure", "text", "model"))
+    )
     whole = f"{both}\n[budget]\n" + "\n".join(settings[table:])
     definition = Definition.of_toml(whole.replace('loss = "squared"', 'loss = "logistic"').replace("region", "age"))
     assert definition.budget is not None
     assert (definition.confidence, definition.orders) == (0.9, 1)
+    model = next(line for line in settings if line.startswith("model"))
+    assert Definition.of_toml(f'name = "flats"\nepsilon = 0.1\n{model}').model is not None

@@ -288,3 +288,19 @@ def test_an_upload_is_known_by_its_file() -> None:
     campaign.tell(*rows_of(2, 0, 3), source="REST: w2.csv", final=False)
     assert campaign.undo(delivery="w2.csv", reason="wrong").rows == 3
     recomputed(campaign)
+
+
+def test_money_that_was_added_in_an_open_period_is_taken_back() -> None:
+    store = MemoryStore()
+    definition = {"name": "a", "epsilon": 0.1, "seed": 0, "budget": {"total": 100, "horizon": 5}}
+    campaign = Campaign.create(definition, storage=store)
+    order = campaign.ask(key="x")
+    campaign.add_money(50, reason="a fair")
+    entry = next(entry for entry in campaign.log() if entry.kind == "budgeted")
+    undone = campaign.undo(entry.seq, reason="it was cancelled")
+    assert str(campaign.status().to_plan) == "100"
+    assert campaign.order().samples == order.samples
+    *_, (_, state) = campaign.replay()
+    assert state.definition == campaign.definition
+    campaign.undo(undone.entry, reason="it took place")
+    assert str(campaign.status().to_plan) == "150"

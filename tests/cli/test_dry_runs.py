@@ -22,6 +22,7 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "tell": [("tell", "churn", "done.csv"), ("tell", "churn", "done.csv", "--part"), ("tell", "churn", "--close")],
     "budget": [("budget", "churn", "--add", "100", "--reason", "r")],
     "amend": [("amend", "churn", "--unknown-category", "plan=gold", "--reason", "r")],
+    "retrain": [("retrain", "churn", "--reason", "r")],
     "report": [("report", "churn"), ("report", "churn", "--out", "old.html")],
     "predict": [
         ("predict", "churn", "pool.csv", "--out", "p.csv"),
@@ -41,8 +42,12 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "token make": [("token", "make", "new"), ("token", "make", "new", "--storage", "n.db")],
     "token remove": [("token", "remove", "old")],
 }
-DOES: dict[tuple[str, ...], int] = {("ask", "churn", "--key", "W3"): 2, ("remove", "churn"): 2}
-"""What is refused when it is meant; W2 is open and misses rows."""
+DOES: dict[tuple[str, ...], int] = {
+    ("ask", "churn", "--key", "W3"): 2,
+    ("remove", "churn"): 2,
+    ("retrain", "churn", "--reason", "r"): 2,
+}
+"""What is refused when it is meant; W2 is open and misses rows, and the campaign has no model."""
 
 
 def everything() -> dict[str, bytes]:

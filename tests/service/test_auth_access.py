@@ -54,6 +54,7 @@ WRITES = [
     ("POST", "/api/campaigns/churn/undo"),
     ("POST", "/api/campaigns/churn/sample"),
     ("POST", "/api/campaigns/churn/amend"),
+    ("POST", "/api/campaigns/churn/retrain"),
     ("POST", "/api/campaigns/churn/budget"),
     ("DELETE", "/api/campaigns/churn"),
     ("PUT", "/nowhere"),

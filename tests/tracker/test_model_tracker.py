@@ -212,7 +212,7 @@ def test_a_failed_call_changes_nothing(model: Any, rng: np.random.Generator, mon
         each.tell(*rows[0])
         each.ask()
     with monkeypatch.context() as patch:
-        patch.setattr("driftpace.tracker.model_tracker.gain_of_training", lambda *_, **__: 1 / 0)
+        patch.setattr("driftpace.tracker.head_rows.gain_of_training", lambda *_, **__: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             tracker.tell(*rows[1])
     assert tracker.period == 2

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Self
 
 from driftpace import validation
+from driftpace.campaign.base_model import adapter_of, make_tracker, retrain, with_model
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.delivery import Delivery, Target, forget, read_delivery, tell
 from driftpace.campaign.handle import Draft, check_key, check_reason, check_text, first_change
@@ -68,6 +69,7 @@ class Campaign(CampaignReader):
         storage: Any,
         name: str | None = None,
         keep_rows: bool | None = None,
+        model: Any = None,
         load_if_exists: bool = False,
         who: str = "",
         clock: Callable[[], str] | None = None,
@@ -85,6 +87,10 @@ class Campaign(CampaignReader):
         keep_rows : bool, optional
             Replaces that of the definition. With False the rows of a period are deleted when it is closed; the tracker continues
             as before, but the log cannot be replayed.
+        model : model or path, optional
+            A model that was trained elsewhere, or its file, as :meth:`Tracker.for_model` and :func:`driftpace.models.read_model`
+            take them: the campaign follows it by a head on top of it, and :meth:`retrain` trains it again. The store keeps it,
+            at most 64 MiB. Features, loss and classes are read from it where the definition leaves them out.
         load_if_exists : bool, default False
             Open the campaign of that name if there is one, whatever its definition.
         who, clock
@@ -106,13 +112,28 @@ class Campaign(CampaignReader):
                 raise ParameterError(problem, owner="Campaign.create", name="what")
             values = dict(what)
         given = {"name": name, "keep_rows": keep_rows}
-        definition = Definition.of(values | {key: value for key, value in given.items() if value is not None})
+        values |= {key: value for key, value in given.items() if value is not None}
+        packed = None
+        if model is not None:
+            if tracker is not None:
+                raise ParameterError("must be None with a tracker; got one.", owner="Campaign.create", name="model")
+            values, adapter, packed = with_model(values, model)
+        definition = Definition.of(values)
+        if definition.model is not None and packed is None:
+            raise ParameterError(
+                "must be given with a definition that has a model (init --model); got None.",
+                owner="Campaign.create",
+                name="model",
+            )
         campaign = cls(definition.name, store, clock=clock)
         if load_if_exists and store.head(definition.name) is not None:
             return campaign
+        if packed is not None:
+            tracker = make_tracker(definition, adapter, rng=secrets.randbits(63))
         tracker = definition.make_tracker(rng=secrets.randbits(63)) if tracker is None else tracker
+        change = first_change(definition, tracker, at=campaign._handle.clock(), who=who, model=packed)
         try:
-            store.create(definition.name, first_change(definition, tracker, at=campaign._handle.clock(), who=who))
+            store.create(definition.name, change)
         except ConflictError:
             if not load_if_exists:
                 problem = f"must not be taken; a campaign named {definition.name!r} exists."
@@ -483,6 +504,36 @@ class Campaign(CampaignReader):
 
         def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, Status]:
             state = fund(state, draft, money, periods=int(periods), prices=prices, reason=why, who=who)
+            return state, self._status_after(state, draft)
+
+        return self._handle.change(decide, dry_run=dry_run)
+
+    def retrain(self, model: Any = None, *, reason: str, who: str = "", dry_run: bool = False) -> Status:
+        """Train the base again on the rows that were bought, or replace it; the head then begins anew.
+
+        No label is bought for it, and an open order without rows is computed again. The store keeps the new base beside the
+        earlier ones, so that it can be undone.
+
+        Parameters
+        ----------
+        model : model or path, optional
+            A model that was trained elsewhere, on rows that will not be delivered again, in place of one that is trained here.
+        reason : str
+            Recorded in the log.
+        who, dry_run
+            See the class.
+
+        Raises
+        ------
+        ProtocolError
+            If the campaign has no model, rows of the open period were delivered, or there are too few to train on.
+        """
+        owner = "Campaign.retrain"
+        why = check_reason(owner, reason)
+        given = None if model is None else adapter_of(model, owner=owner)
+
+        def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, Status]:
+            state = retrain(state, draft, given, reason=why, who=who)
             return state, self._status_after(state, draft)
 
         return self._handle.change(decide, dry_run=dry_run)

@@ -121,6 +121,9 @@ class Definition:
         A note for people.
     budget : mapping, optional
         total, horizon, fixed, per_sample, tiers, minimum, currency, gap, batches.
+    model : mapping, optional
+        format and sha256 of the model that a head is fitted on, which :meth:`Campaign.create` fills in, and trained_until, a note
+        on when it was trained. The features are then its columns, in its order, and missing cells stay missing for it.
 
     Examples
     --------
@@ -176,6 +179,7 @@ class Definition:
     keep_rows: bool = True
     description: str = ""
     budget: Mapping[str, Any] | None = None
+    model: Mapping[str, str] | None = None
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Definition":
@@ -224,6 +228,7 @@ class Definition:
         if "budget" in given:
             given["budget"] = _budget(given["budget"])
         given["delay"] = _delay(given)
+        given["model"] = _model(given)
         validation.nonnegative("Campaign", row_cost=given.get("row_cost", 1.0))
         validation.positive("Campaign", label_cost=given.get("label_cost", 1.0))
         if "season" in given:
@@ -517,6 +522,52 @@ def _budget(value: Any) -> dict[str, Any]:
         if "per_sample" in value:
             raise ParameterError("must be left out beside tiers; got both.", owner="Campaign", name="budget.per_sample")
     return {name: item for name, item in value.items() if item is not None}
+
+
+_MODEL = ("format", "sha256", "trained_until")
+_NOT_WITH_MODEL = (
+    *(
+        "metric",
+        "at_least",
+        "at_most",
+        "categories",
+        "indicators",
+        "exposure",
+        "annotator",
+        "splines",
+        "interactions",
+        "text",
+    ),
+)
+
+
+def _model(given: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return what is known of the base model, None without one, or refuse settings that do not go with it."""
+    value = given.get("model")
+    if value is None:
+        return None
+    if not isinstance(value, Mapping) or not all(isinstance(item, str) for item in value.values()):
+        raise ParameterError(
+            f"must be a table of {', '.join(_MODEL)}; got {value!r:.80}.", owner="Campaign", name="model"
+        )
+    unknown = next((name for name in value if name not in _MODEL), None)
+    if unknown is not None or not {"format", "sha256"} <= value.keys():
+        got = repr(unknown) if unknown is not None else ", ".join(value) or "nothing"
+        raise ParameterError(
+            f"must have format and sha256, and may have trained_until; got {got}.", owner="Campaign", name="model"
+        )
+    refused = next((name for name in _NOT_WITH_MODEL if given.get(name)), None)
+    several = isinstance(given["l2"], tuple)
+    if refused is not None or several:
+        raise ParameterError(
+            f"must be {'one number' if several else 'left out'} with a model; got {given[refused or 'l2']!r:.80}.",
+            owner="Campaign",
+            name=refused or "l2",
+        )
+    for name, why in (("keep_rows", "the rows train it again"), ("fit_intercept", "a head has one")):
+        if not given.get(name, True):
+            raise ParameterError(f"must be true with a model: {why}; got false.", owner="Campaign", name=name)
+    return dict(value)
 
 
 def _plain(value: Any) -> Any:

@@ -416,7 +416,13 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
     if (delivery.X is None) != (delivery.y is None):
         missing = "X" if delivery.X is None else "y"
         raise DataError("must be given together with the other; got None.", owner=_OWNER, name=missing)
-    rows = read_rows(delivery.X, owner=_OWNER, features=state.state.features, columns=state.state.columns)
+    rows = read_rows(
+        delivery.X,
+        owner=_OWNER,
+        features=state.state.features,
+        columns=state.state.columns,
+        missing=state.definition.model is not None,
+    )
     y = _read_codes(state, read_targets(_codes(state, delivery.y), owner=_OWNER, rows=len(rows.X)))
     groups = _read_groups(state, delivery.groups, len(y))
     if delivery.annotators is not None:

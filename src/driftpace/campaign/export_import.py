@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -188,8 +189,15 @@ def _read(file: BinaryIO, *, file_name: str) -> tuple[list[Entry], dict[int, byt
         if last["sha256"] != before:
             raise StateFileError(f"{file_name!r} was edited or damaged: its checksum does not match.")
         state = _checked(entries, rows, base64.b64decode(last["checkpoint"], validate=True), file_name)
+        state = transitions.with_base(state, partial(_model, entries, rows))
         state = with_rows(state, {place + 1: data for place, data in rows.items()})
     return entries, rows, state
+
+
+def _model(entries: list[Entry], rows: dict[int, bytes], sha256: str) -> bytes | None:
+    """Return the bytes of a model by its hash."""
+    stored = (place for place, entry in enumerate(entries) if entry.body.get("model", {}).get("sha256") == sha256)
+    return next((rows[place] for place in stored if place in rows), None)
 
 
 def _entry(value: dict[str, Any], seq: int) -> Entry:

@@ -135,7 +135,7 @@ class CampaignHandle:
             record = self._store.checkpoint(self._name)
             if record is None:
                 raise unknown_campaign(self._name, self._store)
-            state = from_checkpoint(*record)
+            state = transitions.with_base(from_checkpoint(*record), self._model)
             seqs = () if state.opened is None else state.opened.deliveries
             rows = self._store.rows(self._name, seqs) if seqs else {}
             if len(rows) == len(seqs):
@@ -146,6 +146,16 @@ class CampaignHandle:
                     f"the rows of entry {gone} of campaign {self._name!r} are missing; run driftpace doctor."
                 )
             last = record[0]
+
+    def _model(self, sha256: str) -> bytes | None:
+        """Return the bytes of a model of the campaign."""
+        entry = _model_entry(self._store, self._name, sha256)
+        return None if entry is None else self._store.rows(self._name, [entry.seq]).get(entry.seq)
+
+
+def _model_entry(store: Store, name: str, sha256: str) -> Entry | None:
+    """Return the entry that stored a model."""
+    return store.find(name, "retrained", sha256) or store.find(name, "created", sha256)
 
 
 def with_rows(state: CampaignState, rows: dict[int, bytes]) -> CampaignState:
@@ -168,8 +178,15 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def first_change(definition: Definition, tracker: Tracker, *, at: str, who: str) -> Change:
-    """Return the change that creates a campaign: its definition and the tracker it starts from."""
+def first_change(
+    definition: Definition,
+    tracker: Tracker,
+    *,
+    at: str,
+    who: str,
+    model: tuple[dict[str, Any], bytes] | None = None,
+) -> Change:
+    """Return the change that creates a campaign: its definition, the tracker it starts from, and its model, if it has one."""
     method, state = tracker.snapshot()
     if state.order is not None:
         raise ParameterError(
@@ -180,11 +197,13 @@ def first_change(definition: Definition, tracker: Tracker, *, at: str, who: str)
     entry = Entry(
         kind="created",
         at=at,
+        key=None if model is None else model[0]["sha256"],
         body={
             "definition": definition.to_values(),
             "tracker": snapshot_to_body(method, state),
             "history": [encode(report) for report in tracker.history],
             "who": who,
+            **({} if model is None else {"model": model[0]}),
         },
     )
     try:
@@ -195,7 +214,12 @@ def first_change(definition: Definition, tracker: Tracker, *, at: str, who: str)
             owner="Campaign.create",
             name="what",
         ) from None
-    return Change(entries=[entry], checkpoint=to_checkpoint(campaign), summary=summary(campaign))
+    return Change(
+        entries=[entry],
+        checkpoint=to_checkpoint(campaign),
+        summary=summary(campaign),
+        rows={} if model is None else {0: model[1]},
+    )
 
 
 def check_key(owner: str, name: str, value: str | None) -> str | None:

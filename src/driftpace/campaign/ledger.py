@@ -442,6 +442,21 @@ LEDGER_COLUMNS: tuple[LedgerColumn, ...] = (
         optional=True,
     ),
     LedgerColumn(
+        key="retraining_gain",
+        heading="gain of training",
+        description="How much training the base model again would have lowered the loss.",
+        value=lambda row: None if row.report.retrain is None else row.report.retrain.gain,
+        shown=True,
+        optional=True,
+    ),
+    LedgerColumn(
+        key="retraining_error",
+        heading="error of the gain",
+        description="Standard error of the gain of training the base model again.",
+        value=lambda row: None if row.report.retrain is None else row.report.retrain.error,
+        optional=True,
+    ),
+    LedgerColumn(
         key="revised",
         heading="revised",
         description="Whether the period was absorbed again because rows arrived late or something was undone.",

@@ -29,6 +29,7 @@ TITLES = {
     "imported": "Imported",
     "undone": "Undone",
     "revised": "Revised",
+    "retrained": "Retrained",
 }
 MAX_QUOTE = 600
 """Characters of a user's text that a description has; the JSON has all of it."""
@@ -265,6 +266,7 @@ _UNDONE = {
     "budgeted": "change of the budget",
     "amended": "amendment",
     "closed": "closing",
+    "retrained": "training of the base",
 }
 
 
@@ -305,6 +307,18 @@ def _revised(entry: "Entry") -> Parts:
     return capitalized(revision.sentence), ""
 
 
+def _retrained(entry: "Entry") -> Parts:
+    from driftpace.storage.codec import decode
+
+    body = entry.body
+    rows, gain = plural(body["rows"], "row"), decode(body["gain"])
+    expected = (
+        "" if gain is None or body["given"] else f"; expected to lower the loss by {gain.mean:#.3g} ± {gain.error:#.2g}"
+    )
+    how = "Base replaced by another model" if body["given"] else f"Base trained again on {rows}"
+    return f"{how} before period {body['period']} ({body['model']['sha256'][:12]}){expected}", _because(body)
+
+
 def _unknown(entry: "Entry") -> Parts:
     return f"Entry of an unknown kind: {quoted(entry.kind)}", ""
 
@@ -324,4 +338,5 @@ _PARTS: dict[str, Callable[["Entry"], Parts]] = {
     "imported": _imported,
     "undone": _undone,
     "revised": _revised,
+    "retrained": _retrained,
 }

@@ -26,7 +26,8 @@ from driftpace.storage.base import Entry, Refusal, Store
 from driftpace.storage.codec import METHOD
 from driftpace.tables.encoding import Encoding
 from driftpace.tracker import Tracker
-from driftpace.tracker.inputs import InputRows
+from driftpace.tracker.head_method import HeadMethod
+from driftpace.tracker.inputs import InputRows, read_rows
 from driftpace.typing import FloatArray
 
 
@@ -177,8 +178,14 @@ class CampaignReader:
         ProtocolError
             If no period has been closed: there is no model yet.
         """
-        self._require_model("predict")
+        state = self._require_model("predict")
         try:
+            if isinstance(state.method, HeadMethod):
+                scores = _head_scores(state, X, "Campaign.predict")
+                spec = loss_spec(state.definition.loss)
+                return np.asarray(
+                    predicted(state.definition, scores).values if scores.ndim == 2 else spec.predictions(scores)
+                )
             return np.asarray(self._tracker().predict(X))
         except DataError as error:
             raise error.renamed(owner="Campaign.predict") from None
@@ -204,10 +211,9 @@ class CampaignReader:
             If the loss does not estimate probabilities.
         """
         state = self._require_model("predict_proba")
-        tracker = self._tracker()
         spec = find_loss_spec(type(state.method.spec.loss))
         try:
-            scores = tracker.decision_function(X)
+            scores = self._scores(state, X, "Campaign.predict_proba")
         except DataError as error:
             raise error.renamed(owner="Campaign.predict_proba") from None
         if spec is not None and spec.task == "multiclass":
@@ -238,7 +244,7 @@ class CampaignReader:
         definition = state.definition
         columns = read_table(table, owner=owner, definition=definition, encoding=state.encoding)
         rows = encoding_for(definition, state.encoding, columns, owner=owner).encode(columns, owner=owner)
-        scores = self._tracker().decision_function(InputRows(X=rows.X, columns=rows.names))
+        scores = self._scores(state, InputRows(X=rows.X, columns=rows.names), owner)
         return replace(
             predicted(definition, scores), unknown_categories=rows.mapped_categories(), filled=rows.filled_cells()
         )
@@ -246,6 +252,8 @@ class CampaignReader:
     def tracker(self) -> Tracker:
         """Return a tracker in the current state, with its history; the campaign does not follow it."""
         state = self._handle.load()
+        if isinstance(state.method, HeadMethod):
+            raise ProtocolError("tracker() requires a campaign without a model; Tracker.for_model tracks one.")
         reports = [row.report for row in self.ledger()]
         return Tracker.from_snapshot(state.method, state.state, reports, classes=_learned(state.definition))
 
@@ -302,9 +310,15 @@ class CampaignReader:
         state = self._handle.load()
         return Tracker.from_snapshot(state.method, state.state, classes=_learned(state.definition))
 
+    def _scores(self, state: CampaignState, X: Any, owner: str) -> FloatArray:
+        """Return the scores of rows by the current model."""
+        if isinstance(state.method, HeadMethod):
+            return _head_scores(state, X, owner)
+        return self._tracker().decision_function(X)
+
     def _require_model(self, method: str) -> CampaignState:
         state = self._handle.load()
-        if state.last is None:
+        if state.last is None and state.definition.model is None:
             raise ProtocolError(
                 f"{method}() requires a closed period; campaign {self._name!r} has no model yet. Deliver rows with tell() first."
             )
@@ -328,6 +342,14 @@ def predicted(definition: Definition, scores: FloatArray) -> Predicted:
         words: tuple[Any, ...] = definition.classes or (0, 1)
         values = [words[int(value > 0.0)] for value in values]
     return Predicted(values=values, score=scores, probability=spec.probabilities(scores))
+
+
+def _head_scores(state: CampaignState, X: Any, owner: str) -> FloatArray:
+    """Return the scores of rows by a head and its base; before the first fit, by the base alone."""
+    held = state.state
+    rows = read_rows(X, owner=owner, features=held.features, columns=held.columns, missing=True)
+    assert isinstance(state.method, HeadMethod)
+    return state.method.scores(held, rows.X)
 
 
 def _several(definition: Definition, scores: FloatArray) -> Predicted:

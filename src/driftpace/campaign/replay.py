@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from driftpace.campaign import transitions
@@ -17,10 +18,12 @@ from driftpace.campaign.records import Served
 from driftpace.campaign.state import CampaignState, OpenPeriod, request_from_plain
 from driftpace.campaign.transitions import decision_of, undone_by, unpack_rows
 from driftpace.errors import StateFileError
+from driftpace.models.stored import StoredModel
 from driftpace.records import StepReport
 from driftpace.storage.base import Entry
 from driftpace.storage.codec import decode
 from driftpace.tables.encoding import Encoding
+from driftpace.tracker.head_state import HeadState
 from driftpace.tracker.revision import Orders, charged, orders_of, to_decide_again, with_orders
 
 RowsOf = Callable[[int], bytes | None]
@@ -40,11 +43,14 @@ def replay(log: Iterable[Entry], rows_of: RowsOf) -> Iterator[tuple[Entry, Campa
         if campaign is None:
             if entry.kind != "created":
                 raise StateFileError(f"the log begins with {entry.kind!r} and not with 'created'.")
-            campaign = transitions.created(entry)
+            campaign = with_first_base(transitions.created(entry), entry, rows_of)
+            _check_model(campaign)
         elif revises(entry):
             campaign = revise(campaign, past, rows_of, cache).state
         else:
             campaign = after(campaign, entry, rows_of)
+            if entry.kind == "retrained":
+                _check_model(campaign)
         yield entry, campaign
 
 
@@ -53,11 +59,30 @@ def after(campaign: CampaignState, entry: Entry, rows_of: RowsOf) -> CampaignSta
     if entry.kind == "delivered":
         campaign = transitions.delivered(campaign, unpack_rows(_kept(rows_of, entry.seq)).event, seq=entry.seq)
         campaign = transitions.encoded(campaign, entry.body)
+    elif entry.kind == "retrained":
+        campaign = transitions.retrained(campaign, model_of(entry, rows_of))
     elif entry.kind in _TRANSITIONS:
         campaign = _TRANSITIONS[entry.kind](campaign, entry, entry.body)
     else:
         raise StateFileError(f"entry {entry.seq} is {entry.kind!r}, which this version cannot read.")
     return replace(campaign, seq=entry.seq)
+
+
+def model_of(entry: Entry, rows_of: RowsOf) -> StoredModel:
+    """Return the model that an entry stored."""
+    facts = entry.body["model"]
+    return StoredModel(facts["format"], facts["sha256"], partial(rows_of, entry.seq))
+
+
+def with_first_base(campaign: CampaignState, entry: Entry, rows_of: RowsOf) -> CampaignState:
+    """Return the first state of a campaign with the model that it was created with, where there is one."""
+    return transitions.with_base(campaign, lambda _: rows_of(entry.seq))
+
+
+def _check_model(campaign: CampaignState) -> None:
+    """Raise StateFileError where the base model is missing or damaged in the store."""
+    if isinstance(campaign.state, HeadState) and campaign.state.base is not None:
+        campaign.state.base.data()
 
 
 def _kept(rows_of: RowsOf, seq: int) -> bytes:
@@ -192,7 +217,12 @@ def revise(before: CampaignState, log: Sequence[Entry], rows_of: RowsOf, cache: 
     reports: tuple[tuple[StepReport, Served | None], ...] = ()
     if first is None:
         state = replace(before, definition=_definition(log[0], before, force))
-    elif before.opened is not None and first == before.state.period and first not in force.closings:
+    elif (
+        before.opened is not None
+        and first == before.state.period
+        and first not in force.closings
+        and not _changes_method(log, force)
+    ):
         state = _open_again(before, force, rows_of)
         earlier = LogInForce.of(log[:-1]).written_off
         state = replace(state, state=charged(state.state, force.written_off - earlier))
@@ -207,6 +237,12 @@ def revise(before: CampaignState, log: Sequence[Entry], rows_of: RowsOf, cache: 
         reports=tuple(report for report, _ in reports),
         served=tuple(served for _, served in reports),
     )
+
+
+def _changes_method(log: Sequence[Entry], force: LogInForce) -> bool:
+    """Return whether the last entry of a log takes back a training of the base or a change of the budget, or an undo of one."""
+    gone = {entry.seq for entry in LogInForce.of(log[:-1]).entries} ^ {entry.seq for entry in force.entries}
+    return any(entry.kind in ("budgeted", "retrained") and entry.seq in gone for entry in log)
 
 
 def _definition(created: Entry, before: CampaignState, force: LogInForce) -> Any:
@@ -252,12 +288,12 @@ def _absorb_all(
     for entry in force.entries:
         if entry.kind == "closed" and force.closings[entry.body["period"]] is entry:
             path = (*path, entry.seq, force.deliveries.get(entry.body["period"], ()))
-        elif entry.kind in ("budgeted", "amended"):
+        elif entry.kind in ("budgeted", "amended", "retrained"):
             path = (*path, entry.seq)
         else:
             continue
         steps.append((entry, path))
-    state, start = transitions.created(log[0]), 0
+    state, start = with_first_base(transitions.created(log[0]), log[0], rows_of), 0
     for place in range(len(steps), 0, -1):
         entry, path = steps[place - 1]
         if path in cache.states and not (entry.kind == "closed" and entry.body["period"] >= first):
@@ -271,6 +307,8 @@ def _absorb_all(
         elif entry.kind == "budgeted":
             values = values_with(state, body["money"], body["periods"], body["prices"])
             state = transitions.budgeted(state, values)
+        elif entry.kind == "retrained":
+            state = transitions.retrained(state, model_of(entry, rows_of))
         else:
             state, served = _absorbed(state, entry, force, rows_of)
             cache.add(path, state)
@@ -319,9 +357,13 @@ def _reopened(
         return transitions.asked(state, pool=asks[0].body["pool"], key=key)[0]
     state = _with_period(state, key, asks[-1].body["request"], to_decide_again(orders))
     state = _gathered(state, force, period, rows_of)
-    if state.definition.budget != before.definition.budget:
+    if state.definition.budget != before.definition.budget or _base(state) != _base(before):
         state = replace(state, state=state.state.without_order())
     return state
+
+
+def _base(state: CampaignState) -> str | None:
+    return state.state.sha256 if isinstance(state.state, HeadState) else None
 
 
 def _decided(state: CampaignState, force: LogInForce) -> CampaignState:

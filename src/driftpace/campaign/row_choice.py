@@ -54,6 +54,7 @@ def draw_by_model(
         owner=_OWNER,
         features=state.state.features,
         columns=state.state.columns,
+        missing=state.definition.model is not None,
     )
     rng = np.random.default_rng([len(rng_key), *rng_key])
     try:

@@ -137,6 +137,8 @@ def current_encoding(definition: Definition, learned: Encoding | None) -> Encodi
     Unknown categories that an amendment maps are mapped in both.
     """
     given = _given_columns(definition)
+    if definition.model is not None:  # which knows what a missing number means
+        given = {**{name: NumberColumn(name=name, fill=np.nan) for name in definition.features or ()}, **given}
     if definition.features is not None and all(name in given for name in definition.features):
         columns = tuple(given[name] for name in definition.features)
         encoding = Encoding(columns=columns, missing=definition.missing, dayfirst=definition.dayfirst)

@@ -17,7 +17,17 @@ from driftpace.campaign.records import (
     Status,
     Undone,
 )
-from driftpace.records import AnnotatorReport, Assumption, Audit, MetricReport, Money, Plan, Request, StepReport
+from driftpace.records import (
+    AnnotatorReport,
+    Assumption,
+    Audit,
+    MetricReport,
+    Money,
+    Plan,
+    Request,
+    Retraining,
+    StepReport,
+)
 from driftpace.storage.base import Entry, Head
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 
@@ -171,7 +181,26 @@ def report_json(report: StepReport) -> dict[str, Any]:
             "candidates": list(chosen.candidates),
             "scores": [number(score) for score in chosen.scores],
         },
+        "retrain": retraining_json(report.retrain),
         "seconds": number(report.seconds),
+    }
+
+
+def retraining_json(retrain: Retraining | None) -> dict[str, Any] | None:
+    """Return the advice on training the base again."""
+    if retrain is None:
+        return None
+    return {
+        "due": retrain.due,
+        "gain": number(retrain.gain),
+        "error": number(retrain.error),
+        "lower": number(retrain.lower),
+        "threshold": number(retrain.threshold),
+        "rows": retrain.rows,
+        "periods": retrain.periods,
+        "since": retrain.since,
+        "way": retrain.way,
+        "sentence": retrain.sentence,
     }
 
 

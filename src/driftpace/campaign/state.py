@@ -190,8 +190,8 @@ def _json(body: Any) -> bytes:
 ROUNDING = 1e-6
 """Largest difference of two numbers, relative to the largest of their array."""
 
-_NOT_COMPARED = ("order",)
-"""Decisions that a last digit can change; the log has them as they were made."""
+_NOT_COMPARED = ("order", "gain")
+"""Decisions and advice that a last digit can change; the log has them as they were made."""
 
 
 def arrays_agree(left: npt.ArrayLike, right: npt.ArrayLike) -> bool:

@@ -46,6 +46,8 @@ missing = {missing}
 # select from in every period.
 {loss}
 {l2}
+# The model that a head is fitted on, by its format and hash; create the campaign with --model and the file of the model.
+{model}
 # Required accuracy: the excess loss allowed over the best model, in units of the loss ...
 {epsilon}
 # ... or as a share of the best achievable loss: 0.05 is 5 %.
@@ -116,6 +118,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "seed": 1,
 }
 _CATEGORIES: Mapping[str, Any] = {"region": ["north", "south"]}
+_MODEL: Mapping[str, Any] = {"format": "lightgbm", "sha256": "4bd8...", "trained_until": "2026-03"}
 _FILL: Mapping[str, Any] = {"visits": 4.5}
 _BUDGET: Mapping[str, Any] = {"total": 5000, "horizon": 12, "fixed": 50, "per_sample": 1.2, "currency": "EUR"}
 
@@ -146,6 +149,7 @@ def template(values: Mapping[str, Any], *, file: str = "campaign.toml") -> str:
         ),
         missing=_value(values.get("missing") or "impute"),
         fill=_table("fill", values.get("fill"), _FILL, inline=True),
+        model=_table("model", values.get("model"), _MODEL, inline=True),
         budget=_table("budget", values.get("budget"), _BUDGET, inline=False),
         **filled,
     )

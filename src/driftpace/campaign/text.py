@@ -9,7 +9,7 @@ from driftpace.records.requests import MEASURED_RISK
 
 if TYPE_CHECKING:
     from driftpace.campaign.records import Lateness, Order, Receipt, Undone
-    from driftpace.records import AnnotatorReport, Assumption, Audit, Outcome, StepReport
+    from driftpace.records import AnnotatorReport, Assumption, Audit, Outcome, Retraining, StepReport
 
 Line = tuple[str, str]
 """A label and its text."""
@@ -113,7 +113,27 @@ def report_lines(report: "StepReport", key: str | None) -> list[Line]:
         lines.append(("Selected", f"{report.selected.chosen}"))
     if report.cost is not None:
         lines.append(("Cost", f"{report.cost}"))
+    lines += base_lines(report.retrain)
     return lines + check_lines(report.assumptions)
+
+
+def base_lines(retrain: "Retraining | None") -> list[Line]:
+    """Return how old the base model is, and what training it again would gain; nothing for a campaign without one.
+
+    >>> from driftpace.records import Retraining
+    >>> base_lines(Retraining(due=True, gain=0.012, error=0.004, lower=0.007, threshold=0.006, rows=420, periods=8, since=7))
+    [('Base', '7 periods old; training it again would gain 0.0120 ± 0.0040 (420 rows of 8 periods): run driftpace retrain')]
+    """
+    if retrain is None:
+        return []
+    if retrain.since == 0:
+        return [("Base", "trained again since the last period")]
+    age = f"{plural(retrain.since, 'period')} old"
+    over = f"{plural(retrain.rows, 'row')} of {plural(retrain.periods, 'period')}"
+    if retrain.gain is None or retrain.error is None:
+        return [("Base", f"{age}; too few labels to say what training it again would gain ({over})")]
+    gain = f"{age}; training it again would gain {retrain.gain:#.3g} ± {retrain.error:#.2g} ({over})"
+    return [("Base", f"{gain}: run driftpace retrain" if retrain.due else f"{gain}, which is not needed yet")]
 
 
 def receipt_sentence(receipt: "Receipt", source: str) -> str:

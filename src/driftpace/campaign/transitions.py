@@ -6,8 +6,9 @@ bits. Rows are exact to the bit too: a line of JSON that describes the arrays, t
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -17,12 +18,15 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import Decision
 from driftpace.campaign.state import CampaignState, OpenPeriod
 from driftpace.errors import StateFileError
-from driftpace.records import LabelSums, Request, StepReport
+from driftpace.models.stored import StoredModel
+from driftpace.records import LabelSums, Request, Retraining, StepReport
 from driftpace.storage.base import Entry
 from driftpace.storage.codec import decode
 from driftpace.tables.encoding import Encoding
 from driftpace.tracker.builder import with_budget
 from driftpace.tracker.codec import snapshot_from_body
+from driftpace.tracker.head_method import HeadMethod
+from driftpace.tracker.head_state import HeadState
 from driftpace.tracker.method import Method, TellEvent
 
 _ARRAYS = ("X", "y", "groups", "weights", "earlier_weights")
@@ -257,6 +261,36 @@ def budgeted(campaign: CampaignState, values: Mapping[str, Any]) -> CampaignStat
     assert budget is not None
     method, state = with_budget("Campaign.add_money", campaign.method, campaign.state, budget)
     return replace(campaign, definition=definition, method=method, state=state)
+
+
+def with_base(campaign: CampaignState, fetch: Callable[[str], bytes | None]) -> CampaignState:
+    """Return the state with its base model, which ``fetch`` returns by its hash; a campaign without one as it is."""
+    held = campaign.state
+    if not isinstance(held, HeadState):
+        return campaign
+    base = StoredModel(held.form, held.sha256, partial(fetch, held.sha256))
+    return replace(campaign, state=replace(held, base=base))
+
+
+def retrained(campaign: CampaignState, base: StoredModel) -> CampaignState:
+    """Replace the base model; the head begins anew, and the order of an open period has to be computed again."""
+    method = campaign.method
+    if not isinstance(method, HeadMethod):
+        raise StateFileError("the log trains a base model again, but the campaign has none.")
+    last = campaign.last
+    if last is not None and last.retrain is not None:
+        fresh = Retraining(
+            due=False,
+            gain=None,
+            error=None,
+            lower=None,
+            threshold=last.retrain.threshold,
+            rows=0,
+            periods=0,
+            since=0,
+        )
+        last = replace(last, retrain=fresh)
+    return replace(campaign, state=method.rebased(campaign.state, base), last=last)
 
 
 def amended(

@@ -194,7 +194,7 @@ def _of_entry(state: CampaignState, log: Sequence[Entry], gone: dict[int, int], 
         )
     if kind == "undone":
         return _redo(state, log, gone, entry)
-    first = body["period"] if kind in ("delivered", "forgotten", "budgeted") else None
+    first = body["period"] if kind in ("delivered", "forgotten", "budgeted", "retrained") else None
     return _Plan(entries=(entry,), kind=kind, from_period=first, rows=body.get("rows", 0))
 
 
@@ -258,6 +258,11 @@ def _closing(state: CampaignState, log: Sequence[Entry], gone: dict[int, int], c
         what = "rows were delivered" if opened.deliveries else "rows were drawn"
         raise ProtocolError(
             f"{period_name(period, key)} cannot be opened again: {what} for {period_name(last + 1, opened.key)}; undo that first."
+        )
+    trained = [entry for entry in log[closing.seq :] if entry.kind == "retrained" and entry.seq not in gone]
+    if trained:
+        raise ProtocolError(
+            f"{period_name(period, key)} cannot be opened again: the base was trained since; undo entry {trained[-1].seq} first."
         )
     since = [
         entry

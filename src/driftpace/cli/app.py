@@ -48,6 +48,9 @@ COMMANDS = {
         "Map unlisted categories of a column to a listed one, or add a class of the target.",
         CAMPAIGNS,
     ),
+    "retrain": CommandSpec(
+        "decisions", "retrain", "Train the base model of a campaign again, on the rows labelled so far.", CAMPAIGNS
+    ),
     "ledger": CommandSpec("history", "ledger", "Show the closed periods: predicted and measured loss.", CAMPAIGNS),
     "log": CommandSpec("history", "log", "Show the event log of a campaign.", CAMPAIGNS),
     "export": CommandSpec("export_import", "export", "Export a campaign to a file.", CAMPAIGNS),

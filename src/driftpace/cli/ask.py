@@ -92,7 +92,7 @@ def ask(
 
     Example: driftpace ask churn --key 2026-W46 --select pool.csv --out tasks.csv
     """
-    from driftpace.campaign.text import annotator_lines, lateness_lines
+    from driftpace.campaign.text import annotator_lines, base_lines, lateness_lines
     from driftpace.cli.options import user_name
     from driftpace.cli.output import print_order
     from driftpace.cli.stores import opened_campaign
@@ -123,6 +123,8 @@ def ask(
                     order = campaign.ask(key=key, pool=pool, who=user)
                     notes = task.run(campaign, order, who=user, dry_run=False)
             notes = [*lateness_lines(campaign.lateness()), *annotator_lines(campaign.annotators(), order), *notes]
+            last = campaign.status().last
+            notes += base_lines(None if last is None else last.retrain)
     print_order(order, form, dry_run=dry_run, notes=notes)
     raise typer.Exit(order.code)
 
@@ -138,6 +140,8 @@ def _open_order(name: str, key: str | None, storage: str | None) -> "Order | Non
             require_campaign(store, name)
         elif snapshot.annotators is not None or may_be_late(store, snapshot.head):
             return None
+    if snapshot is not None and snapshot.last is not None and snapshot.last.retrain is not None:
+        return None
     order = None if snapshot is None else snapshot.order
     return order if order is not None and key in (None, order.key) else None
 

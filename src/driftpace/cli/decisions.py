@@ -1,6 +1,7 @@
-"""``driftpace override``, ``approve``, ``forget``, ``amend`` and ``budget``: decisions, with their reason for the log."""
+"""``driftpace override``, ``approve``, ``forget``, ``amend``, ``retrain``, ``budget``: decisions, with their reason for the log."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -129,6 +130,40 @@ def amend(
     changed = bool(added) or any(before.unknown_categories.get(one) != category for one, category in mapping.items())
     first = f"{name}: {'from now on' if changed else 'already set:'} {describe_mapping(mapping, added)}."
     print_change(form, first, [("Next", status.todo)], status_json(status), written=changed and not dry_run)
+
+
+def retrain(
+    name: Name,
+    reason: Reason,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A model that was trained elsewhere, in place of one that is trained here.",
+            show_default=False,
+        ),
+    ] = None,
+    form: Shown = Form.TABLE,
+    dry_run: DryRun = False,
+    who: Who = None,
+    storage: Storage = None,
+) -> None:
+    """Train the base model of a campaign again, on the rows that were labelled for its head.
+
+    No label is bought for it; older rows count less. The head then begins anew, and an open order without rows is computed again.
+    driftpace undo takes it back.
+
+    Example: driftpace retrain churn --reason "would gain 0.012"
+    """
+    from driftpace.campaign.serialization import status_json
+    from driftpace.cli.options import user_name
+    from driftpace.cli.output import print_change
+    from driftpace.cli.stores import opened_campaign
+
+    with opened_campaign(storage, name) as campaign:
+        status = campaign.retrain(model, reason=reason, who=user_name(who), dry_run=dry_run)
+    what = "the base is replaced" if model is not None else "the base is trained again"
+    print_change(form, f"{name}: {what}.", [("Next", status.todo)], status_json(status), written=not dry_run)
 
 
 def parse_mapping(options: Iterable[str], columns: Iterable[str]) -> dict[str, str]:

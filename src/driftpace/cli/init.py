@@ -188,6 +188,15 @@ def init(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A model of your own, as LightGBM text or XGBoost JSON: the campaign follows it and says when to train it again.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option(
@@ -369,7 +378,10 @@ def init(
         "keep_rows": None if keep_rows else False,
     }
     given = {option: value for option, value in options.items() if value is not None}
-    creation = _Creation(who=who, dry_run=dry_run, form=form, storage=storage)
+    creation = _Creation(who=who, dry_run=dry_run, form=form, storage=storage, model=model)
+    if model is not None and (table is not None or template):
+        other = "--table" if table is not None else "--template"
+        raise ParameterError(f"{other} must be left out with --model, which says what the columns are; got both.")
     _check_options(name, given, file, template, interactive=creation.interactive)
     if file is not None:
         creation.from_file(file)
@@ -387,6 +399,7 @@ class _Creation:
     dry_run: bool
     form: Form
     storage: str | None
+    model: Path | None = None
 
     @property
     def interactive(self) -> bool:
@@ -401,7 +414,17 @@ class _Creation:
             definition = Definition.of_toml(file.read_bytes())
         except DriftpaceError as error:
             raise error if error.name in (None, "file") else error.renamed(subject=error.name) from None
+        if self.model is not None:
+            definition = self._with_model(definition.to_values())
         self._create(definition, [], file=file)
+
+    def _with_model(self, settings: dict[str, Any]) -> "Definition":
+        """Return a definition with what the model says."""
+        from driftpace.campaign import Definition
+        from driftpace.campaign.base_model import with_model
+
+        assert self.model is not None
+        return Definition.of(with_model(settings, self.model)[0])
 
     def write_template(self, name: str, given: dict[str, Any]) -> None:
         """Write the configuration file alone."""
@@ -432,7 +455,7 @@ class _Creation:
         from driftpace.campaign import Definition
 
         settings, notes = infer(str(name), given)
-        definition = Definition.of(settings)
+        definition = Definition.of(settings) if self.model is None else self._with_model(settings)
         place = Path(f"{definition.name}.toml")
         if place.exists():
             raise ParameterError(
@@ -452,10 +475,13 @@ class _Creation:
         from driftpace.cli.files import printable
         from driftpace.cli.output import print_result
         from driftpace.cli.stores import find_campaign
+        from driftpace.formatting import plural
         from driftpace.storage import MemoryStore
 
         name = definition.name
-        status = Campaign.create(definition, storage=MemoryStore()).status()  # an error leaves no store behind
+        status = Campaign.create(
+            definition, storage=MemoryStore(), model=self.model
+        ).status()  # an error leaves no store behind
         where, existing = find_campaign(self.storage, name)
         if existing is not None:
             raise ParameterError(f"NAME must be unused in {where}; {name!r} exists.")
@@ -471,6 +497,10 @@ class _Creation:
         configuration = printable(str(file if place is None else place))
         key = "" if definition.period is None else f" --key {example_key(definition.period)}"
         row_id = [] if definition.id is None else [("Row ID", definition.id)]
+        if definition.model is not None:
+            columns = plural(len(definition.features or ()), "column")
+            form, digest = definition.model["format"], definition.model["sha256"][:12]
+            notes = [("Model", f"{form} {digest}, of {columns}; the store has it now"), *notes]
         print_result(
             self.form,
             f"{name}: {'would be created' if self.dry_run else 'created'} in {where}.",
@@ -496,7 +526,8 @@ class _Creation:
         from driftpace.cli.stores import opened
 
         with opened(self.storage, create=True) as store:
-            return store.url, Campaign.create(definition, storage=store, who=user_name(self.who)).status()
+            made = Campaign.create(definition, storage=store, model=self.model, who=user_name(self.who))
+            return store.url, made.status()
 
     def _write_configuration(self, place: Path, settings: dict[str, Any]) -> None:
         from driftpace.campaign.template import template

@@ -63,7 +63,7 @@ def predict(
         raise ParameterError(f"--out must be a new file unless --force is given; {str(out)!r} exists.")
     with opened_campaign(storage, name) as campaign:
         status = campaign.status()
-        if status.last is None:
+        if status.last is None and campaign.definition.model is None:
             raise ProtocolError("there is no model yet because no period is closed; run ask and tell first.")
         columns, predictions = _predict(campaign, file, sheet)
         target = campaign.definition.target or "target"
@@ -80,10 +80,11 @@ def predict(
 
         write_rows(out, rows, overwrite=force, owner="predict")
     period, count = status.period - 1, len(predictions.values)
+    fitted = f"the model of period {period}" if period else "the base model"
     where = f"would be written to {out}" if dry_run else f"written to {out}"
     print_result(
         Form.JSON if form is ListForm.JSON else Form.TABLE,
-        f"{name}: {plural(count, 'row')} predicted by the model of period {period}, {where}, column {target}_predicted.",
+        f"{name}: {plural(count, 'row')} predicted by {fitted}, {where}, column {target}_predicted.",
         {"name": name, "period": period, "rows": count, "columns": added, "file": printable(str(out))},
         notes=notes,
         dry_run=dry_run,

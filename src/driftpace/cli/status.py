@@ -53,6 +53,7 @@ def status_lines(
     """Return the details of a campaign's state."""
     from driftpace.campaign.text import (
         annotator_lines,
+        base_lines,
         check_lines,
         lateness_lines,
         measured_check,
@@ -74,6 +75,7 @@ def status_lines(
             check = measured_check(snapshot.last.assumptions)
             lines += measured_lines(snapshot.last.assumptions, snapshot.last.audit)
             lines += check_lines(() if check is None else (check,))
+        lines += base_lines(snapshot.last.retrain)
     lines += lateness_lines(lateness)
     lines += annotator_lines(snapshot.annotators, snapshot.order)
     if refused:

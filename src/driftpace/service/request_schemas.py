@@ -268,6 +268,12 @@ class UndoRequest(RequestModel):
     reason: Reason
 
 
+class RetrainRequest(RequestModel):
+    """The reason for training the base model again."""
+
+    reason: Reason
+
+
 class ReleaseRequest(RequestModel):
     """The reason for releasing the rows drawn in the open period."""
 

@@ -155,6 +155,21 @@ class AuditResponse(ResponseModel):
     sentence: str
 
 
+class RetrainingResponse(ResponseModel):
+    """What training the base model again would gain, and whether it is due; ``since`` counts the periods since it was trained."""
+
+    due: bool
+    gain: float | None
+    error: float | None
+    lower: float | None
+    threshold: float | None
+    rows: int
+    periods: int
+    since: int
+    way: str | None
+    sentence: str
+
+
 class ReportResponse(ResponseModel):
     """One closed period."""
 
@@ -178,6 +193,7 @@ class ReportResponse(ResponseModel):
     metric: MetricResponse | None
     cost: MoneyResponse | None
     selected: SelectedResponse | None
+    retrain: RetrainingResponse | None
     seconds: float | None
 
 

@@ -129,11 +129,14 @@ TYPES: dict[str, str] = {
     "adaptive.metric-target": "driftpace.adaptive:MetricTarget",
     "adaptive.noise-memory": "driftpace.adaptive.noise:NoiseMemory",
     # the wide method
+    "model.rows": "driftpace.models:ScoredRows",
     "model.gain": "driftpace.models:Gain",
     "model.head": "driftpace.models:Head",
     "model.head-features": "driftpace.models:HeadFeatures",
     "wide.spectrum": "driftpace.wide:Spectrum",
     "wide.state": "driftpace.wide:WideState",
+    "method.head": "driftpace.tracker.head_method:HeadMethod",
+    "method.head.state": "driftpace.tracker.head_state:HeadState",
     # budgets
     "budget": "driftpace.planning:Budget",
     "cost.linear": "driftpace.planning:LinearCost",

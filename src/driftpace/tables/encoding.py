@@ -397,7 +397,7 @@ def _category_codes(
 
 def _fill_text(column: EncodedColumn) -> str:
     if isinstance(column, NumberColumn):
-        return f"{column.fill:.6g}"
+        return MISSING if column.fill != column.fill else f"{column.fill:.6g}"
     if isinstance(column, TextColumn):
         return "a text without words"
     return MISSING if MISSING in column.levels else column.levels[0]

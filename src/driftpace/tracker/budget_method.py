@@ -58,6 +58,11 @@ class BudgetState:
         return self.inner.coef
 
     @property
+    def row_coef(self) -> FloatArray | None:
+        """The current model in the units of the rows."""
+        return self.inner.row_coef
+
+    @property
     def bought(self) -> bool:
         """Whether the last closed period had rows."""
         return self.inner.bought

@@ -21,6 +21,7 @@ from driftpace.tracker.budget_method import BudgetMethod, within_budget
 from driftpace.tracker.candidates_method import CandidatesMethod, CandidatesState
 from driftpace.tracker.composed_checks import check_part
 from driftpace.tracker.composed_method import ComposedMethod
+from driftpace.tracker.head_method import HeadMethod
 from driftpace.tracker.method import Method, ModelMethod
 from driftpace.tracker.state import ModelSpec
 from driftpace.tracker.wide_method import WideMethod, fits_wide
@@ -100,26 +101,6 @@ def as_wide(method: Any, state: Any) -> tuple[Any, Any]:
             state, inner=replace(wide.begin(), order=state.order, period=state.period)
         )
     return wide, replace(wide.begin(), order=state.order, period=state.period)
-
-
-def near_start(method: Any, state: Any) -> tuple[Any, Any]:
-    """Return a method that expects its first model near the one it starts from, and its state."""
-    if isinstance(method, BudgetMethod):
-        inner, held = near_start(method.inner, state.inner)
-        return replace(method, inner=inner), replace(state, inner=held)
-    assert isinstance(method, AdaptiveMethod)
-    return replace(method, config=replace(method.config, near_start=True)), state
-
-
-def restarted(method: Any, state: Any, *, before: Any) -> tuple[Any, Any]:
-    """Return a method in its first state, in the period that ``before`` is in, with the drift that was seen before."""
-    if isinstance(method, BudgetMethod):
-        _, inner = restarted(method.inner, state.inner, before=before.inner)
-        return method, replace(before, inner=inner)
-    assert isinstance(method, AdaptiveMethod)
-    banks = () if before.adaptive is None else before.adaptive.banks
-    adaptive = None if state.adaptive is None else replace(state.adaptive, inherited=banks)
-    return method, replace(state, adaptive=adaptive, period=before.period)
 
 
 def with_wide_pool(method: Any, state: Any, X: Any) -> Any:
@@ -263,6 +244,9 @@ def with_budget(owner: str, method: Method, state: Any, budget: Budget) -> tuple
         pairs = [with_budget(owner, *pair, budget) for pair in zip(method.methods, state.states, strict=True)]
         changed = replace(method, methods=tuple(one for one, _ in pairs))
         return changed, replace(state, states=tuple(now for _, now in pairs))
+    if isinstance(method, HeadMethod):
+        inner, held = with_budget(owner, method.inner, state.inner, budget)
+        return replace(method, inner=inner), replace(state, inner=held)
     if isinstance(method, BudgetMethod):
         changed = replace(method, budget=budget)
     else:
@@ -273,8 +257,10 @@ def with_budget(owner: str, method: Method, state: Any, budget: Budget) -> tuple
 
 
 def model_method(method: Any) -> ModelMethod:
-    """Return the method that fits, without the budget around it."""
-    inner: ModelMethod = method.inner if isinstance(method, BudgetMethod) else method
+    """Return the method that fits, without the budget or the model around it."""
+    while isinstance(method, BudgetMethod | HeadMethod):
+        method = method.inner
+    inner: ModelMethod = method
     return inner
 
 

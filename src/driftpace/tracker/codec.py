@@ -25,14 +25,16 @@ from driftpace.tracker.budget_method import BudgetMethod, BudgetState
 from driftpace.tracker.builder import check_method, model_method
 from driftpace.tracker.candidates_method import CandidatesMethod, CandidatesState
 from driftpace.tracker.composed_checks import check_part
+from driftpace.tracker.head_method import HeadMethod
+from driftpace.tracker.head_state import HeadState
 from driftpace.tracker.method import Method, ModelMethod
 from driftpace.tracker.state import MethodState, ModelSpec
 
 PARTS = ("loss", "learner", "drift", "rule", "constants_estimator", "domain", "budget")
 """What a user may have written; where it cannot be encoded it is named, and given again on loading."""
 
-_CONFIGS = (ModelSpec, ModelMethod, BudgetMethod, CandidatesMethod)
-_STATES = (MethodState, BudgetState, CandidatesState)
+_CONFIGS = (ModelSpec, ModelMethod, BudgetMethod, CandidatesMethod, HeadMethod)
+_STATES = (MethodState, BudgetState, CandidatesState, HeadState)
 
 
 def to_body(method: Method, state: Any, history: list[StepReport]) -> dict[str, Any]:
@@ -273,6 +275,9 @@ def _check(method: Any, state: Any) -> None:
 
 
 def _check_kind(method: Any, state: Any) -> None:
+    if isinstance(method, HeadMethod) and isinstance(state, HeadState):
+        _check_kind(method.inner, state.inner)
+        return
     if isinstance(method, CandidatesMethod):
         if isinstance(state, CandidatesState) and len(state.states) == len(method.methods):
             for pair in zip(method.methods, state.states, strict=True):

@@ -38,9 +38,18 @@ class InputRows:
 
 
 def read_rows(
-    X: Any, *, owner: str, features: int | None, columns: tuple[str, ...] | None, most: int = MOST_COLUMNS
+    X: Any,
+    *,
+    owner: str,
+    features: int | None,
+    columns: tuple[str, ...] | None,
+    most: int = MOST_COLUMNS,
+    missing: bool = False,
 ) -> InputRows:
-    """Return the rows of ``X``, in the order of ``columns`` when both sides have names; DataError otherwise."""
+    """Return the rows of ``X``, in the order of ``columns`` when both sides have names; DataError otherwise.
+
+    With ``missing`` cells may be NaN, as a model takes them that was trained elsewhere.
+    """
     frame = None if isinstance(X, InputRows) else _as_frame(X, owner)
     if isinstance(X, InputRows):
         names, array = X.columns, array_values(X.X, owner)
@@ -55,7 +64,7 @@ def read_rows(
         names = None
         array = array_values(X, owner)
     _check_columns(array.shape[1], features, most, owner)
-    _refuse_wild(array, names or columns, owner)
+    _refuse_wild(np.nan_to_num(array, posinf=np.inf, neginf=-np.inf) if missing else array, names or columns, owner)
     return InputRows(X=array, columns=names)
 
 

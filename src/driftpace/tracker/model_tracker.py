@@ -1,7 +1,7 @@
 """The tracker of a model that somebody else trained: a linear head that follows the drift, and advice on when to train it again."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -11,9 +11,7 @@ import numpy as np
 from driftpace import validation
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.losses import LinearLoss, LogisticLoss, PoissonLoss, SoftmaxLoss, SquaredLoss, VectorLoss
-from driftpace.losses.softmax import helmert
 from driftpace.models import (
-    CorrectedAdapter,
     Head,
     HeadFeatures,
     ModelAdapter,
@@ -21,17 +19,24 @@ from driftpace.models import (
     adapt,
     adapter_of_artefact,
     artefact_of,
-    gain_of_training,
-    train,
 )
 from driftpace.models.features import MOST_COLUMNS
-from driftpace.models.retraining import ALARM, Gain
+from driftpace.models.retraining import Gain
 from driftpace.models.rows import count_rows, join, read_features, rows_from_values, rows_to_values, take
 from driftpace.records import Request, Retraining, StepReport
 from driftpace.storage import write_state
 from driftpace.storage.codec import decode, encode
-from driftpace.tracker.builder import near_start, restarted
+from driftpace.tracker.head_rows import (
+    MOST_ROWS,
+    advice,
+    gain_now,
+    head_matrix,
+    limited,
+    trained_again,
+    with_head_scores,
+)
 from driftpace.tracker.inputs import InputRows, read_targets, read_weights
+from driftpace.tracker.restart import near_start, restarted
 from driftpace.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -39,12 +44,6 @@ if TYPE_CHECKING:
 
 Tracker = Any
 """The class :class:`driftpace.Tracker`, which is handed to trackers of models: imported here it would be a circle."""
-
-MOST_ROWS = 50_000
-"""The most labelled rows that are kept for training the base again; the oldest are left out."""
-
-GAIN_ROWS = 3_000
-"""The most rows that the gain of training is estimated from, so that a period ends in seconds."""
 
 PROBES = 8
 """Rows whose scores show that a model is still the same."""
@@ -222,7 +221,7 @@ class ModelTracker:
         codes = self._codes(y, rows, owner)
         weights = None if sample_weight is None else read_weights(sample_weight, owner=owner, rows=rows)
         part = ScoredRows(period=self.period - 1, X=X, y=codes, scores=None, weights=weights)
-        self._state = replace(state, rows=_limited((*state.rows, part), MOST_ROWS))
+        self._state = replace(state, rows=limited((*state.rows, part), MOST_ROWS))
 
     def _opened(self, features: HeadFeatures | None) -> Tracker:
         """Return the tracker of a head with other features, in the period at hand, which was asked for as far as it was before."""
@@ -318,20 +317,10 @@ class ModelTracker:
         """Return the state after a period: its rows with the scores of the head that they fitted, and what training would gain."""
         if not state.open_rows:
             return state
-        scored = tuple(
-            replace(part, scores=self._head_scores(head, state, part.X, part.scores)) for part in state.open_rows
-        )
-        rows = _limited((*state.rows, *scored), MOST_ROWS)
-        recent = [
-            part
-            if part.scores is not None and part.period > period - self._head_settings.window
-            else replace(part, scores=None)
-            for part in rows
-        ]
-        recent = list(_limited(recent, GAIN_ROWS))
-        gain = (
-            gain_of_training(state.base, self._loss, _by_period(recent), now=period) if state.base.trainable else None
-        )
+        assert state.features is not None
+        scored = with_head_scores(state.open_rows, state.base, state.features, head.snapshot()[1].coef)
+        rows = limited((*state.rows, *scored), MOST_ROWS)
+        gain = gain_now(state.base, self._loss, rows, window=self._head_settings.window, period=period)
         return replace(state, rows=rows, open_rows=(), gain=gain)
 
     def _head_scores(self, head: Tracker, state: ModelState, X: Any, base_scores: FloatArray | None) -> FloatArray:
@@ -339,25 +328,13 @@ class ModelTracker:
         assert state.features is not None
         scores = base_scores if base_scores is not None else state.base.checked_scores(X, count_rows(X), "Tracker")
         phi = state.features.of(state.base, X, scores)
-        return np.asarray(np.column_stack([phi, np.ones(len(phi))]) @ _matrix(head.snapshot()[1].coef, state))
+        return np.asarray(
+            np.column_stack([phi, np.ones(len(phi))]) @ head_matrix(head.snapshot()[1].coef, state.base.outputs)
+        )
 
     def _advice(self, state: ModelState, report: StepReport) -> Retraining:
-        gain = state.gain
         target = self._epsilon if self._epsilon is not None else report.epsilon / self._head_settings.share
-        threshold = ALARM * target
-        judged = [part for part in state.rows if part.scores is not None]
-        known = gain is not None
-        return Retraining(
-            due=gain is not None and gain.lower > threshold,
-            gain=gain.mean if gain is not None else None,
-            error=gain.error if gain is not None else None,
-            lower=gain.lower if gain is not None else None,
-            threshold=threshold,
-            rows=gain.rows if gain is not None else sum(len(part) for part in judged),
-            periods=gain.periods if gain is not None else len({part.period for part in judged}),
-            since=report.period - state.trained,
-            way=gain.way if gain is not None and known else None,
-        )
+        return advice(state.gain, state.rows, target=target, period=report.period, trained=state.trained)
 
     def retrain(self, model: Any = None) -> Retraining | None:
         """Train the base again on the rows bought so far, which count less the older they are; no label is bought for it.
@@ -411,17 +388,9 @@ class ModelTracker:
 
     def _trained(self) -> ModelAdapter:
         """Return the base trained again in the way that was found best."""
-        state, gain = self._state, self._state.gain
-        if gain is None or state.features is None:
-            raise ProtocolError(
-                "retrain() needs labelled rows, of both classes where there are classes; call tell() first."
-            )
-        now = self._head.period - 1
-        trained = train(state.base, state.rows, gain.way, now=now).stage(gain.stage)
-        if gain.way == "fresh":
-            return trained
-        coef = _matrix(self._head.snapshot()[1].coef, state)
-        return CorrectedAdapter(state.base, state.features, coef, trained)
+        state, head = self._state, self._head
+        coef = head.snapshot()[1].coef
+        return trained_again(state.base, state.rows, state.gain, state.features, coef, now=head.period - 1)
 
     def step(self, draw: Callable[[int], tuple[Any, ...]], *, pool: int | None = None) -> StepReport:
         """Run a whole period: ask, draw rows until there are enough or no more, and close it.
@@ -648,49 +617,6 @@ def _loss_of(base: ModelAdapter, loss: Any, owner: str) -> LinearLoss | VectorLo
         )
     given: LinearLoss | VectorLoss = loss
     return given
-
-
-def _matrix(coef: FloatArray, state: ModelState) -> FloatArray:
-    """Return the coefficients of a head, (features + 1, outputs), those of classes where there are several."""
-    outputs = state.base.outputs
-    if outputs == 1:
-        return coef[:, None]
-    return np.asarray(coef.reshape(-1, outputs - 1) @ helmert(outputs).T)
-
-
-def _limited(rows: Sequence[ScoredRows], most: int) -> tuple[ScoredRows, ...]:
-    """Return the newest parts that have at most so many rows, the last part in any case."""
-    kept: list[ScoredRows] = []
-    total = 0
-    for part in reversed(rows):
-        total += len(part)
-        if kept and total > most:
-            break
-        kept.append(part)
-    return tuple(reversed(kept))
-
-
-def _by_period(parts: Sequence[ScoredRows]) -> list[ScoredRows]:
-    """Return one part for each period."""
-    grouped: dict[tuple[int, bool], list[ScoredRows]] = {}
-    for part in parts:
-        if len(part):
-            grouped.setdefault((part.period, part.scores is None), []).append(part)
-    merged = []
-    for (period, unscored), group in grouped.items():
-        weighted = any(part.weights is not None for part in group)
-        merged.append(
-            ScoredRows(
-                period=period,
-                X=join([part.X for part in group]),
-                y=np.concatenate([part.y for part in group]),
-                scores=None if unscored else np.concatenate([part.scores for part in group if part.scores is not None]),
-                weights=np.concatenate([np.ones(len(part)) if part.weights is None else part.weights for part in group])
-                if weighted
-                else None,
-            )
-        )
-    return merged
 
 
 def _part_to_values(part: ScoredRows) -> dict[str, Any]:

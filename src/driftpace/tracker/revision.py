@@ -10,6 +10,7 @@ from typing import Any
 
 from driftpace.tracker.budget_method import BudgetState
 from driftpace.tracker.candidates_method import CandidatesState
+from driftpace.tracker.head_state import HeadState
 from driftpace.tracker.state import PeriodOrder
 
 Orders = tuple[PeriodOrder | None, ...]
@@ -27,7 +28,7 @@ def with_orders(state: Any, orders: Orders) -> Any:
     if isinstance(state, CandidatesState):
         pairs = zip(state.states, orders, strict=True)
         return replace(state, states=tuple(with_orders(one, (order,)) for one, order in pairs))
-    if isinstance(state, BudgetState):
+    if isinstance(state, BudgetState | HeadState):
         return replace(state, inner=with_orders(state.inner, orders))
     (order,) = orders
     return replace(state, order=order)
@@ -45,4 +46,6 @@ def charged(state: Any, amount: Decimal) -> Any:
     """Return the state after ``amount`` was spent besides the rows; without a budget, the state itself."""
     if isinstance(state, CandidatesState):
         return replace(state, states=tuple(charged(one, amount) for one in state.states))
+    if isinstance(state, HeadState):
+        return replace(state, inner=charged(state.inner, amount))
     return replace(state, spent=state.spent + amount) if isinstance(state, BudgetState) else state

@@ -12,6 +12,7 @@ from driftpace.tracker.adaptive_method import AdaptiveMethod, AdaptiveMethodStat
 from driftpace.tracker.budget_method import BudgetState
 from driftpace.tracker.builder import model_method
 from driftpace.tracker.candidates_method import CandidatesMethod
+from driftpace.tracker.head_method import HeadMethod
 from driftpace.typing import FloatArray, IntArray
 
 
@@ -33,6 +34,7 @@ def choose_rows(
     validation.choice(owner, CHOICES, method=how)
     if how != "uniform":
         one, now = method.current(state)
+        X = method.seen(state, X) if isinstance(method, HeadMethod) else X
         inner = model_method(one)
         if not isinstance(inner, AdaptiveMethod):
             raise ParameterError(

@@ -1,7 +1,7 @@
 """The model that a tracker fits, the order of a period, and what every method remembers: all frozen."""
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 
@@ -9,6 +9,9 @@ from driftpace.constraints import ConstraintSet
 from driftpace.losses import Loss, VectorLoss
 from driftpace.records import Assumption, Outcome, Plan
 from driftpace.typing import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from driftpace.models import ScoredRows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -136,7 +139,10 @@ def weights_of(batches: tuple[RowBatch, ...]) -> FloatArray | None:
     return np.concatenate([np.ones(len(batch.y)) if batch.weights is None else batch.weights for batch in batches])
 
 
-def reweighted(batches: tuple[RowBatch, ...], weights: FloatArray | None) -> tuple[RowBatch, ...]:
+Batch = TypeVar("Batch", RowBatch, "ScoredRows")
+
+
+def reweighted(batches: tuple[Batch, ...], weights: FloatArray | None) -> tuple[Batch, ...]:
     """Return the batches with new weights; as they are where there are none, or where they were made for other rows."""
     ends = np.cumsum([len(batch.y) for batch in batches])
     if weights is None or not batches or len(weights) != ends[-1]:

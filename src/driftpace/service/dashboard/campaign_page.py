@@ -11,7 +11,7 @@ from driftpace.campaign.log_text import EntryText, describe_entry, quoted
 from driftpace.campaign.records import EXHAUSTED, FAILED, LedgerRow, Order, Status
 from driftpace.campaign.refusals import since_last_delivery
 from driftpace.campaign.serialization import ledger_json
-from driftpace.campaign.text import capitalized, measured_check, outstanding_sentence
+from driftpace.campaign.text import base_lines, capitalized, measured_check, outstanding_sentence
 from driftpace.campaign.transitions import undone_by
 from driftpace.records import Assumption, Money, Outcome
 from driftpace.records.requests import MEASURED_RISK
@@ -24,7 +24,18 @@ from driftpace.storage.base import Entry
 LOG_PAGE_SIZE = 15
 SHOWN_REFUSALS = 5
 """Refused deliveries that the page lists."""
-UNDOABLE = ("approved", "overridden", "selected", "delivered", "forgotten", "budgeted", "amended", "closed", "undone")
+UNDOABLE = (
+    "approved",
+    "overridden",
+    "selected",
+    "delivered",
+    "forgotten",
+    "budgeted",
+    "amended",
+    "retrained",
+    "closed",
+    "undone",
+)
 """Kinds of log entries that can be undone."""
 _PRICES = ("fixed", "per_sample", "tiers", "minimum", "currency")
 
@@ -44,6 +55,9 @@ MEASURED_TEXTS = {
     "open": "too early to judge",
 }
 """Verdicts on the measured excess loss."""
+BASE = "base model"
+BASE_TEXTS = {"warn": "train the base again", "pass": "base model in order", "open": "base model"}
+"""Verdicts on the base model."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,6 +108,15 @@ def measured_badge(status: Status) -> AssumptionBadge | None:
     return None if audit is None else AssumptionBadge(name=MEASURED_RISK, sentence=f"{audit.sentence}.", verdict="open")
 
 
+def base_badge(status: Status) -> AssumptionBadge | None:
+    """Return how old the base model is and what training it again would gain, doubtful where that is due; None without a base."""
+    retrain = None if status.last is None else status.last.retrain
+    if retrain is None:
+        return None
+    verdict = "warn" if retrain.due else "open" if retrain.gain is None else "pass"
+    return AssumptionBadge(name=BASE, sentence=f"{base_lines(retrain)[0][1]}.", verdict=verdict)
+
+
 def tally(assumptions: Sequence[AssumptionBadge]) -> str:
     """Return the number of assumptions with each verdict.
 
@@ -133,11 +156,11 @@ class LogPage:
 class CampaignPage:
     """The content of the page of one campaign.
 
-    ``measured`` is the measured excess loss beside the promised one, with its verdict. ``cost`` is the cost of the missing rows,
-    ``over`` the amount by which the whole order exceeds the budget. ``prices`` (JSON) and ``purse`` (the money for the open period)
-    let the page compute the cost of an override. ``budget`` describes the budget, "" without one, ``last`` is its last period, and
-    ``short`` says that the money or the periods do not suffice. ``deliveries`` are sentences on what is waiting, late, refused and
-    undone, by label.
+    ``measured`` is the measured excess loss beside the promised one, with its verdict, ``base`` the advice on the base model.
+    ``cost`` is the cost of the missing rows, ``over`` the amount by which the whole order exceeds the budget. ``prices`` (JSON) and
+    ``purse`` (the money for the open period) let the page compute the cost of an override. ``budget`` describes the budget, ""
+    without one, ``last`` is its last period, and ``short`` says that the money or the periods do not suffice. ``deliveries`` are
+    sentences on what is waiting, late, refused and undone, by label.
     """
 
     status: Status
@@ -149,6 +172,7 @@ class CampaignPage:
     facts: tuple[tuple[str, str], ...]
     cost: Money | None
     measured: AssumptionBadge | None = None
+    base: AssumptionBadge | None = None
     over: Money | None = None
     prices: str = ""
     purse: str = ""
@@ -197,6 +221,11 @@ class CampaignPage:
         return "" if self.measured is None else MEASURED_TEXTS[self.measured.verdict]
 
     @property
+    def base_text(self) -> str:
+        """The verdict on the base model in a few words."""
+        return "" if self.base is None else BASE_TEXTS[self.base.verdict]
+
+    @property
     def need_text(self) -> str:
         """The state of the campaign in two words."""
         return NEEDS[self.need]
@@ -232,6 +261,7 @@ def load_page(campaign: Campaign, *, log_page: int = 1) -> CampaignPage:
         facts=definition_facts(definition, status),
         cost=None if order is None else order.cost,
         measured=measured_badge(status),
+        base=base_badge(status),
         over=price - purse if price is not None and purse is not None and purse < price else None,
         prices=_prices(definition),
         purse="" if purse is None else format(purse.amount, "f"),
@@ -316,6 +346,9 @@ def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str,
     if definition.target is not None:
         facts.append(("Label column", definition.target))
     facts.append(("Features", ", ".join(definition.features) if definition.features else "those of the first delivery"))
+    if definition.model is not None:
+        until = f", trained until {definition.model['trained_until']}" if "trained_until" in definition.model else ""
+        facts.append(("Base model", f"{definition.model['format']} {definition.model['sha256'][:12]}{until}"))
     if definition.period is not None:
         facts.append(("Periods", f"by {definition.period}"))
     if definition.classes is not None:

@@ -13,7 +13,7 @@ from driftpace.campaign.ledger import Ledger, ledger_columns
 from driftpace.campaign.serialization import entry_json, head_json, ledger_json, status_json
 from driftpace.errors import ParameterError, UnknownCampaignError
 from driftpace.service.errors import ApiError, error_responses
-from driftpace.service.request_schemas import AmendRequest, CampaignName, DefinitionRequest, Limit
+from driftpace.service.request_schemas import AmendRequest, CampaignName, DefinitionRequest, Limit, RetrainRequest
 from driftpace.service.response_schemas import (
     CampaignsResponse,
     DefinitionResponse,
@@ -95,6 +95,17 @@ async def amend(request: Request, name: CampaignName, amendment: Annotated[Amend
             who=who,
         )
         return json_response(status_json(status))
+
+    return await service_of(request).change(name, change)
+
+
+@router.post("/{name}/retrain", response_model=StatusResponse, responses=error_responses(400, 404, 408, 409, 413, 422))
+async def retrain(request: Request, name: CampaignName, body: Annotated[RetrainRequest, Body()]) -> Response:
+    """Train the base model of a campaign again on the rows labelled so far, with a reason; no label is bought for it."""
+    who = caller_name(request)
+
+    def change(campaign: Campaign) -> Response:
+        return json_response(status_json(campaign.retrain(reason=body.reason, who=who)))
 
     return await service_of(request).change(name, change)
 

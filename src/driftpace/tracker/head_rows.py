@@ -1,0 +1,126 @@
+"""The labelled rows behind a head: which are kept, what they say of training the base again, and how it is trained."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from driftpace.errors import ProtocolError
+from driftpace.losses import LinearLoss, VectorLoss
+from driftpace.losses.softmax import helmert
+from driftpace.models import CorrectedAdapter, HeadFeatures, ModelAdapter, ScoredRows, gain_of_training, train
+from driftpace.models.retraining import ALARM, Gain
+from driftpace.models.rows import join
+from driftpace.records import Retraining
+from driftpace.typing import FloatArray
+
+MOST_ROWS = 50_000
+"""The most labelled rows that are kept for training the base again; the oldest are left out."""
+
+GAIN_ROWS = 3_000
+"""The most rows that the gain of training is estimated from, so that a period ends in seconds."""
+
+
+def head_matrix(coef: FloatArray, outputs: int) -> FloatArray:
+    """Return the coefficients of a head, (features + 1, outputs), those of classes where there are several."""
+    if outputs == 1:
+        return coef[:, None]
+    return np.asarray(coef.reshape(-1, outputs - 1) @ helmert(outputs).T)
+
+
+def with_head_scores(
+    parts: Sequence[ScoredRows], base: ModelAdapter, features: HeadFeatures, coef: FloatArray
+) -> tuple[ScoredRows, ...]:
+    """Return rows with the scores of a head in place of those of its base."""
+    matrix = head_matrix(coef, base.outputs)
+    scored = []
+    for part in parts:
+        assert part.scores is not None
+        phi = features.of(base, part.X, part.scores)
+        scored.append(replace(part, scores=np.column_stack([phi, np.ones(len(phi))]) @ matrix))
+    return tuple(scored)
+
+
+def limited(rows: Sequence[ScoredRows], most: int) -> tuple[ScoredRows, ...]:
+    """Return the newest parts that have at most so many rows, the last part in any case."""
+    kept: list[ScoredRows] = []
+    total = 0
+    for part in reversed(rows):
+        total += len(part)
+        if kept and total > most:
+            break
+        kept.append(part)
+    return tuple(reversed(kept))
+
+
+def gain_now(
+    base: ModelAdapter, loss: LinearLoss | VectorLoss, rows: Sequence[ScoredRows], *, window: int, period: int
+) -> Gain | None:
+    """Return what training again would gain, by the rows of the last ``window`` periods; None where that cannot be known."""
+    if not base.trainable:
+        return None
+    recent = [
+        part if part.scores is not None and part.period > period - window else replace(part, scores=None)
+        for part in rows
+    ]
+    return gain_of_training(base, loss, _by_period(limited(recent, GAIN_ROWS)), now=period)
+
+
+def _by_period(parts: Sequence[ScoredRows]) -> list[ScoredRows]:
+    """Return one part for each period."""
+    grouped: dict[tuple[int, bool], list[ScoredRows]] = {}
+    for part in parts:
+        if len(part):
+            grouped.setdefault((part.period, part.scores is None), []).append(part)
+    merged = []
+    for (period, unscored), group in grouped.items():
+        weighted = any(part.weights is not None for part in group)
+        merged.append(
+            ScoredRows(
+                period=period,
+                X=join([part.X for part in group]),
+                y=np.concatenate([part.y for part in group]),
+                scores=None if unscored else np.concatenate([part.scores for part in group if part.scores is not None]),
+                weights=np.concatenate([np.ones(len(part)) if part.weights is None else part.weights for part in group])
+                if weighted
+                else None,
+            )
+        )
+    return merged
+
+
+def advice(gain: Gain | None, rows: Sequence[ScoredRows], *, target: float, period: int, trained: int) -> Retraining:
+    """Return the advice of a period; ``target`` is that of head and base together, ``trained`` when the base was trained."""
+    threshold = ALARM * target
+    judged = [part for part in rows if part.scores is not None]
+    return Retraining(
+        due=gain is not None and gain.lower > threshold,
+        gain=None if gain is None else gain.mean,
+        error=None if gain is None else gain.error,
+        lower=None if gain is None else gain.lower,
+        threshold=threshold,
+        rows=sum(len(part) for part in judged) if gain is None else gain.rows,
+        periods=len({part.period for part in judged}) if gain is None else gain.periods,
+        since=period - trained,
+        way=None if gain is None else gain.way,
+    )
+
+
+def trained_again(
+    base: ModelAdapter,
+    rows: Sequence[ScoredRows],
+    gain: Gain | None,
+    features: HeadFeatures | None,
+    coef: FloatArray | None,
+    *,
+    now: int,
+) -> ModelAdapter:
+    """Return the base trained again in the way that was found best; ``coef`` is that of the head."""
+    if gain is None or features is None or coef is None:
+        raise ProtocolError(
+            "retrain() needs labelled rows, of both classes where there are classes; call tell() first."
+        )
+    trained = train(base, rows, gain.way, now=now).stage(gain.stage)
+    if gain.way == "fresh":
+        return trained
+    return CorrectedAdapter(base, features, head_matrix(coef, base.outputs), trained)
