@@ -3,7 +3,8 @@
 The rows of the last periods are scored by the model in use. The model is trained on those of all periods but some, from the scores
 in use where it can be and from nothing, and compared on the periods left out, row by row, so that the noise of labels cancels.
 How much training pays, and from where, is chosen on the other periods, so that the gain is not that of a lucky choice. Rows that a
-model in use was fitted to look easier than they are, and the gain smaller.
+model in use was fitted to look easier than they are: :func:`held_out_scores` takes out what a row did for its own score. Recent
+periods count more, so that what was lost in the last of them is seen.
 """
 
 import math
@@ -32,11 +33,17 @@ LEAST_PERIODS = 2
 HALF_LIFE = 8.0
 """Periods after which a row counts half when a model is trained."""
 
-ALARM = 0.3
-"""The share of the target that the gain must exceed, at its lower end, for training to be due."""
+HALF_LIFE_JUDGED = 3.0
+"""Periods after which a row counts half when the gain is averaged."""
 
-CONFIDENCE = 1.2816
-"""Standard errors below the estimate of its lower 90 % end."""
+ALARM = 0.3
+"""The share of the target that the gain must exceed for training to be due."""
+
+CONFIDENCE = 1.6449
+"""Standard errors below the estimate of its lower end: false alarms are at most one in twenty."""
+
+MOST_LEVERAGE = 0.5
+"""The largest share of its own score that a row is taken to have."""
 
 _LEAST_CLUSTERS = 4
 
@@ -75,7 +82,7 @@ class Gain:
 
     @property
     def lower(self) -> float:
-        """The lower end of the gain, at 90 %."""
+        """The lower end of the gain, at 95 %."""
         return self.mean - CONFIDENCE * self.error
 
 
@@ -89,6 +96,30 @@ def losses_of(loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray) 
     if isinstance(loss, VectorLoss):
         return np.asarray(loss.phi(scores @ helmert(scores.shape[1]), y))
     return np.asarray(loss.exact.curve.phi(scores[:, 0], loss.encode(y)))
+
+
+def held_out_scores(
+    loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray, risk: float
+) -> FloatArray:
+    """Return scores as if each row had not been fitted, (rows, outputs).
+
+    A fit that loses ``risk`` to the best one gives each row the leverage h = 2 risk/s^2 in the mean, s^2 the noise: a Newton step
+    against the gradient of the row, h/(1 - h) over the curvature, takes it out. Rows of several scores are left as they are.
+
+    >>> from driftpace.losses import SquaredLoss
+    >>> held_out_scores(SquaredLoss(), np.zeros((4, 1)), np.array([-1.0, 1.0, -1.0, 1.0]), 0.1).round(2).ravel().tolist()
+    [0.2, -0.2, 0.2, -0.2]
+    """
+    if isinstance(loss, VectorLoss) or not math.isfinite(risk):
+        return scores
+    curve, targets, at = loss.exact.curve, loss.encode(y), scores[:, 0]
+    slopes, bends = np.asarray(curve.slope(at, targets)), np.asarray(curve.bend(at, targets))
+    bend = float(bends.mean())
+    noise = float(np.square(slopes).mean()) / bend if bend > 0.0 else 0.0
+    if noise <= 0.0:
+        return scores
+    leverage = np.minimum(2.0 * risk / (noise + 2.0 * risk) * bends / bend, MOST_LEVERAGE)
+    return np.asarray((at + leverage / (1.0 - leverage) * slopes / np.maximum(bends, 0.1 * bend))[:, None])
 
 
 def train(
@@ -149,7 +180,13 @@ def gain_of_training(
     choices = [(way, stage) for way in ways for stage in range(len(falls[way]))]
     table = np.array([falls[way][stage] for way, stage in choices])
     fold = np.concatenate(_folds(judged))
-    weights = np.concatenate([np.ones(len(part)) if part.weights is None else part.weights for part in judged])
+    weights = np.concatenate(
+        [
+            0.5 ** ((now - part.period) / HALF_LIFE_JUDGED)
+            * (np.ones(len(part)) if part.weights is None else part.weights)
+            for part in judged
+        ]
+    )
     each = np.zeros(total)
     for one in np.unique(fold):
         held = fold == one

@@ -10,7 +10,7 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.errors import DataError, ParameterError, ProtocolError
-from driftpace.losses import LinearLoss, LogisticLoss, PoissonLoss, SoftmaxLoss, SquaredLoss, VectorLoss
+from driftpace.losses import LinearLoss, LogisticLoss, PoissonLoss, SoftmaxLoss, SquaredLoss, VectorLoss, classifies
 from driftpace.losses.softmax import helmert
 from driftpace.models import (
     CorrectedAdapter,
@@ -639,8 +639,13 @@ def _loss_of(base: ModelAdapter, loss: Any, owner: str) -> LinearLoss | VectorLo
         ]
     if loss is None:
         return made
-    same = isinstance(loss, LinearLoss) and not isinstance(made, VectorLoss) and loss.task == made.task  # type: ignore[attr-defined]
-    if not same and type(loss) is not type(made):
+    alike = (
+        isinstance(loss, LinearLoss)
+        and base.task in ("regression", "classification")
+        and classifies(loss) == classifies(made)
+        and not loss.takes_exposure
+    )
+    if not alike and type(loss) is not type(made):
         raise ParameterError(
             f"must be a loss for {base.task}, such as {type(made).__name__}; got {loss!r:.80}.",
             owner=owner,
