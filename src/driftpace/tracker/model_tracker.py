@@ -22,6 +22,7 @@ from driftpace.models import (
     adapter_of_artefact,
     artefact_of,
     gain_of_training,
+    held_out_scores,
     train,
 )
 from driftpace.models.features import MOST_COLUMNS
@@ -43,8 +44,8 @@ Tracker = Any
 MOST_ROWS = 50_000
 """The most labelled rows that are kept for training the base again; the oldest are left out."""
 
-GAIN_ROWS = 3_000
-"""The most rows that the gain of training is estimated from, so that a period ends in seconds."""
+GAIN_ROWS = 10_000
+"""The most rows that models are trained on to estimate the gain, so that a period ends in seconds."""
 
 PROBES = 8
 """Rows whose scores show that a model is still the same."""
@@ -284,7 +285,7 @@ class ModelTracker:
                 head, state = self._with_rows(X, y, sample_weight, times, owner)
             report = head.tell(final=final) if final else None
             if report is not None:
-                state = self._closed(head, state, report.period)
+                state = self._closed(head, state, report)
                 report = replace(report, retrain=self._advice(state, report))
                 head._reports[-1] = report
         self._head, self._state = head, state
@@ -314,24 +315,25 @@ class ModelTracker:
             probe = (take(X, np.arange(min(rows, PROBES))), scores[:PROBES])
         return head, replace(state, features=features, open_rows=(*state.open_rows, part), probe=probe)
 
-    def _closed(self, head: Tracker, state: ModelState, period: int) -> ModelState:
-        """Return the state after a period: its rows with the scores of the head that they fitted, and what training would gain."""
+    def _closed(self, head: Tracker, state: ModelState, report: StepReport) -> ModelState:
+        """Return the state after a period: its rows with the scores of its head, and what training would gain."""
         if not state.open_rows:
             return state
-        scored = tuple(
-            replace(part, scores=self._head_scores(head, state, part.X, part.scores)) for part in state.open_rows
-        )
+        scored = []
+        for part in _by_period(state.open_rows):
+            scores = self._head_scores(head, state, part.X, part.scores)
+            scored.append(replace(part, scores=held_out_scores(self._loss, scores, part.y, report.risk_bound)))
         rows = _limited((*state.rows, *scored), MOST_ROWS)
-        recent = [
-            part
-            if part.scores is not None and part.period > period - self._head_settings.window
-            else replace(part, scores=None)
-            for part in rows
-        ]
-        recent = list(_limited(recent, GAIN_ROWS))
-        gain = (
-            gain_of_training(state.base, self._loss, _by_period(recent), now=period) if state.base.trainable else None
-        )
+        features, gain = state.features, None
+        if state.base.trainable and features is not None:
+            gain = gain_of_training(
+                state.base,
+                self._loss,
+                _limited(rows, GAIN_ROWS),
+                now=report.period,
+                window=self._head_settings.window,
+                columns=lambda X: features.smooth(state.base, X),
+            )
         return replace(state, rows=rows, open_rows=(), gain=gain)
 
     def _head_scores(self, head: Tracker, state: ModelState, X: Any, base_scores: FloatArray | None) -> FloatArray:
@@ -348,7 +350,7 @@ class ModelTracker:
         judged = [part for part in state.rows if part.scores is not None]
         known = gain is not None
         return Retraining(
-            due=gain is not None and gain.lower > threshold,
+            due=gain is not None and gain.lower > 0.0 and gain.mean > threshold and gain.trained > 0.0,
             gain=gain.mean if gain is not None else None,
             error=gain.error if gain is not None else None,
             lower=gain.lower if gain is not None else None,
