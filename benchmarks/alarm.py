@@ -6,6 +6,7 @@ python -m benchmarks alarm [--runs 20] [--world NAME ...] [--epsilon 0.05]
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -19,14 +20,24 @@ COLUMNS, NOISE, TRAINED_ON, TREES = 4, 0.5, 3000, 60
 PERIODS, CHANGE, WITHIN = 10, 5, 3
 POPULATION, LOST = 4000, 0.75
 WORLDS = ("right", "level", "interaction", "meaning", "slow")
-HEADS = ("world", "runs", "gap before", "gap after", "labels", "false alarms", "of periods", "found", f"within {WITHIN}")
+HEADS = (
+    "world",
+    "runs",
+    "gap before",
+    "gap after",
+    "labels",
+    "false alarms",
+    "of periods",
+    "found",
+    f"within {WITHIN}",
+)
 LEGEND = f"""
 - right: nothing changes; level: the level moves by a standard deviation of its noise each period, and a slope with it, which a
   head follows; interaction: in period {CHANGE + 1} most of an interaction of two columns goes, and another comes; slow: it does so
   over four periods; meaning: in period {CHANGE + 1} two columns change places.
 - gap: how much the best head of all, fitted to {POPULATION:,} rows without noise, is worse than the truth, in targets.
-- false alarms: periods with the alarm while the gap is below 0.3 targets; found: runs with the alarm among those whose gap exceeds the
-  target, and those within {WITHIN} periods of it. The alarm is never followed, so a period of a run counts once.
+- false alarms: periods with the alarm while the gap is below 0.3 targets; found: runs with the alarm among those whose gap exceeds
+  the target, and those within {WITHIN} periods of it. The alarm is never followed, so a period of a run counts once.
 """
 
 
@@ -38,7 +49,9 @@ class World:
 
     def truth(self, X: FloatArray, period: int) -> FloatArray:
         """Return the mean targets of rows in a period; base models are trained in period -1."""
-        lost = {"interaction": float(period >= CHANGE), "slow": min(max(period - CHANGE + 1, 0) / 4.0, 1.0)}.get(self.name, 0.0)
+        lost = {"interaction": float(period >= CHANGE), "slow": min(max(period - CHANGE + 1, 0) / 4.0, 1.0)}.get(
+            self.name, 0.0
+        )
         if self.name == "meaning" and period >= CHANGE:
             X = X[:, [3, 1, 2, 0]]
         here, there = X[:, 1] * (X[:, 2] > 0.0), X[:, 1] * (X[:, 3] > 0.0)
@@ -103,7 +116,7 @@ def alarm_runs(world: World, epsilon: float, runs: int, seed: int = 0, periods: 
         X = world.draw(POPULATION, 0, rng)[0]
         tracker.fit_pool(X[:1000])
         for period in range(periods):
-            report = tracker.step(lambda rows, now=period: world.draw(rows, now, rng))
+            report = tracker.step(partial(world.draw, period=period, rng=rng))
             alarms.append(bool(report.retrain))
             gaps.append(gap_of(tracker, world, period, X))
             labels.append(report.samples)

@@ -33,18 +33,30 @@ SIZES = tuple(10 * 2**power for power in range(9))
 SCHEDULE = 4
 DECAYS = (0.5, 0.9)
 HEADS = (
-    *("table", "eps", "reference", "frozen", "head", "head + alarm", "gap/eps", "alarms", "labels", "constant", "x constant"),
+    *(
+        "table",
+        "eps",
+        "reference",
+        "frozen",
+        "head",
+        "head + alarm",
+        "gap/eps",
+        "alarms",
+        "labels",
+        "constant",
+        "x constant",
+    ),
     *("refit all", "LightGBM refit", f"every {SCHEDULE}", "s ask", "s close"),
 )
 LEGEND = f"""
 - reference: the same learner with every row of every period labelled, the best of the half-lives {HALF_LIVES} periods.
 - frozen: trained on the first fifth of the periods; head: on top of it, never re-trained; head + alarm: re-trained as advised.
 - gap/eps: what head + alarm lose to the reference, in targets; labels: bought in a mean period, the first included.
-- constant: the least constant size of re-fitting on everything, the first fifth included, at the best half-life in hindsight, that
-  loses as little (sizes 10, 20, 40, ..., interpolated); > where all rows of a period do not. x constant: labels over it.
+- constant: the least constant size of re-fitting on everything, the first fifth included, at the best half-life in hindsight,
+  that loses as little (sizes 10, 20, 40, ..., interpolated); > where all rows of a period do not. x constant: labels over it.
 - refit all, LightGBM refit, every {SCHEDULE}: losses at the labels of head + alarm of re-fitting on everything bought each period
   (best half-life), of its refit() (best decay of {DECAYS}), and of re-fitting every {SCHEDULE} periods.
-- All losses are means over the same {MEASURED} or so periods, spread over all that follow the first fifth, on a third of their rows.
+- All losses are means over the same {MEASURED} or so periods, spread over all after the first fifth, on a third of their rows.
 - s ask, s close: median seconds of a period, to ask and take rows, all looks together, and to close it: the fit and the gain.
 """
 
@@ -63,7 +75,9 @@ class ModelTable:
         """Return the loss."""
         if self.classes > 1:
             return SoftmaxLoss(l2=1e-4, classes=self.classes)
-        return {"regression": SquaredLoss(), "binary": LogisticLoss(l2=1e-4), "poisson": PoissonLoss(l2=1e-4)}[self.objective]
+        return {"regression": SquaredLoss(), "binary": LogisticLoss(l2=1e-4), "poisson": PoissonLoss(l2=1e-4)}[
+            self.objective
+        ]
 
     def history(self) -> History:
         """Return the rows by period; models begin with the first fifth."""
@@ -85,9 +99,17 @@ class ModelTable:
         """Return LightGBM trained on the first periods."""
         lightgbm = import_module("lightgbm")
         X, y = history.first_rows()
-        params = {"objective": self.objective, "learning_rate": 0.08, "num_leaves": 15, "num_threads": 1, "verbosity": -1}
+        params = {
+            "objective": self.objective,
+            "learning_rate": 0.08,
+            "num_leaves": 15,
+            "num_threads": 1,
+            "verbosity": -1,
+        }
         params |= {"num_class": self.classes} if self.classes > 1 else {}
-        booster = lightgbm.train(params, lightgbm.Dataset(X, label=y), num_boost_round=max(round(self.share * trees), 10))
+        booster = lightgbm.train(
+            params, lightgbm.Dataset(X, label=y), num_boost_round=max(round(self.share * trees), 10)
+        )
         return adapt(booster)
 
 
@@ -120,7 +142,17 @@ def _gss() -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _psid() -> tuple[FloatArray, FloatArray, FloatArray]:
-    columns = ("education", "experience", "weeks", "white_collar", "manufacturing", "south", "smsa", "married", "female")
+    columns = (
+        "education",
+        "experience",
+        "weeks",
+        "white_collar",
+        "manufacturing",
+        "south",
+        "smsa",
+        "married",
+        "female",
+    )
     return _standardised("psid7682", (*columns, "union", "afam"), "log_wage")
 
 

@@ -96,7 +96,9 @@ class SplitHistory:
         return take(self.history.X[self.history.first + place], self.splits[place].test)
 
 
-def head_run(split: SplitHistory, base: ModelAdapter, epsilon: float, *, retrain: bool = True, head: Head | None = None) -> ModelRun:
+def head_run(
+    split: SplitHistory, base: ModelAdapter, epsilon: float, *, retrain: bool = True, head: Head | None = None
+) -> ModelRun:
     """Follow the drift by a head on a model, which is trained again whenever the tracker advises it."""
     history = split.history
     tracker = Tracker.for_model(
@@ -114,12 +116,13 @@ def head_run(split: SplitHistory, base: ModelAdapter, epsilon: float, *, retrain
                 break
         asked = time.perf_counter()
         report = tracker.tell()
+        assert report is not None
         seconds.append((asked - began, time.perf_counter() - asked))
-        losses.append(split.test_loss(place, tracker.decision_function(split.test_rows(place))))
-        labels.append(report.samples)
         if report.retrain:
             tracker.retrain()
             retrained.append(place)
+        losses.append(split.test_loss(place, tracker.decision_function(split.test_rows(place))))
+        labels.append(report.samples)
     return ModelRun(
         losses=np.array(losses),
         labels=np.array(labels, dtype=np.float64),
@@ -143,7 +146,9 @@ def linear_run(split: SplitHistory, epsilon: float) -> ModelRun:
 
 def frozen_run(split: SplitHistory, base: ModelAdapter) -> ModelRun:
     """Leave a model as it is."""
-    losses = [split.test_loss(place, np.asarray(base.scores(split.test_rows(place)))) for place in range(len(split.splits))]
+    losses = [
+        split.test_loss(place, np.asarray(base.scores(split.test_rows(place)))) for place in range(len(split.splits))
+    ]
     return ModelRun(losses=np.array(losses), labels=np.zeros(len(losses)))
 
 
@@ -167,7 +172,9 @@ def refit_run(
     return ModelRun(losses=losses, labels=np.minimum(labels, split.pools))
 
 
-def refitted(split: SplitHistory, base: ModelAdapter, labels: FloatArray, *, half_life: float, now: int) -> ModelAdapter:
+def refitted(
+    split: SplitHistory, base: ModelAdapter, labels: FloatArray, *, half_life: float, now: int
+) -> ModelAdapter:
     """Return a model trained again at the end of a period on what was bought until then, which counts less the older it is."""
     history = split.history
     parts, ages = [], []

@@ -128,7 +128,6 @@ class HeadFeatures:
             parts.append(_said(base, X, self.leaf_starts) @ self.basis - self.mean @ self.basis)
         return np.column_stack(parts)
 
-
     def smooth(self, base: ModelAdapter, X: Any) -> FloatArray:
         """Return rows as numbers of about unit variance: the columns, or scores and components where the head sees no columns."""
         phi = self.of(base, X, base.checked_scores(X, count_rows(X), "Tracker.tell"))

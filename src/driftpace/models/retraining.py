@@ -39,8 +39,8 @@ HALF_LIFE_JUDGED = 3.0
 ALARM = 0.2
 """The share of the target that the gain must exceed for training to be due."""
 
-CONFIDENCE = 1.6449
-"""Standard errors below the estimate of its lower end: false alarms are at most one in twenty."""
+CONFIDENCE = 1.2816
+"""Standard errors below the estimate of its lower 90 % end."""
 
 JUDGED_ROWS = 3_000
 """The most rows that the gain is averaged over, the newest."""
@@ -97,7 +97,7 @@ class Gain:
 
     @property
     def lower(self) -> float:
-        """The lower end of the gain, at 95 %."""
+        """The lower end of the gain, at 90 %."""
         return self.mean - CONFIDENCE * self.error
 
 
@@ -113,9 +113,7 @@ def losses_of(loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray) 
     return np.asarray(loss.exact.curve.phi(scores[:, 0], loss.encode(y)))
 
 
-def held_out_scores(
-    loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray, risk: float
-) -> FloatArray:
+def held_out_scores(loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray, risk: float) -> FloatArray:
     """Return scores as if each row had not been fitted, (rows, outputs).
 
     A fit that loses ``risk`` to the best one gives each row the leverage h = 2 risk/s^2 in the mean, s^2 the noise: a Newton step
@@ -151,12 +149,7 @@ def train(
             chosen.append((part, at))
     X = join([take(part.X, at) for part, at in chosen])
     y = np.concatenate([part.y[at] for part, at in chosen])
-    weights = np.concatenate(
-        [
-            0.5 ** ((now - part.period) / HALF_LIFE) * _weights(part)[at]
-            for part, at in chosen
-        ]
-    )
+    weights = np.concatenate([0.5 ** ((now - part.period) / HALF_LIFE) * _weights(part)[at] for part, at in chosen])
     offset = None
     if way == "correction":
         offset = np.concatenate([part.scores[at] for part, at in chosen if part.scores is not None])

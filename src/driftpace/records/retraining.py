@@ -10,12 +10,12 @@ class Retraining:
     Parameters
     ----------
     due : bool
-        Whether the gain exceeds a fifth of the target, its lower end is above zero, and training does some good.
+        Whether the gain exceeds a fifth of the target and its lower end is above zero.
     gain, error : float, optional
         How much the loss is expected to fall, with the standard error; None while there are too few rows. It is what a model
         trained again, or a smooth correction fitted to the same rows, gains in periods left out.
     lower : float, optional
-        The lower end of the gain, at 95 %.
+        The lower end of the gain, at 90 %.
     threshold : float
         What the gain must exceed.
     rows, periods : int

@@ -350,7 +350,7 @@ class ModelTracker:
         judged = [part for part in state.rows if part.scores is not None]
         known = gain is not None
         return Retraining(
-            due=gain is not None and gain.lower > 0.0 and gain.mean > threshold and gain.trained > 0.0,
+            due=gain is not None and gain.lower > 0.0 and gain.mean > threshold,
             gain=gain.mean if gain is not None else None,
             error=gain.error if gain is not None else None,
             lower=gain.lower if gain is not None else None,
