@@ -33,7 +33,7 @@ LEAST_PERIODS = 2
 HALF_LIFE = 8.0
 """Periods after which a row counts half when a model is trained."""
 
-HALF_LIFE_JUDGED = 3.0
+HALF_LIFE_JUDGED = 1.5
 """Periods after which a row counts half when the gain is averaged."""
 
 ALARM = 0.2

@@ -5,7 +5,7 @@ from importlib.metadata import version
 
 from driftpace.backtest.compare_result import HEADS, TITLES, ComparedModel, ModelComparison, points
 from driftpace.formatting import plural
-from driftpace.report.figures import LegendKey, NumericFigure
+from driftpace.report.figures import LegendKey, NumericFigure, decades
 from driftpace.report.page import (
     Card,
     Section,
@@ -49,7 +49,7 @@ def compare_report(result: ModelComparison) -> str:
 
 def frontier_figure(result: ModelComparison) -> NumericFigure:
     """Return the loss of each kind over the labels of a period, both on logarithmic axes."""
-    labels = sorted({max(each.labels, 1.0) for each in result.models[2:]})
+    labels = decades([max(each.labels, 1.0) for each in result.models if each.kind in LOOKS])
     figure = NumericFigure(
         periods=tuple(f"{each:,.0f}" for each in labels),
         places=tuple(labels),
