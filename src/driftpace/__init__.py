@@ -1,8 +1,8 @@
 """Decide how many labels a drifting model needs each period to stay as accurate as required.
 
 The main entry points are :class:`Tracker` (ask and tell in memory), :class:`Campaign` (the same in a store),
-:func:`check_table` and :func:`backtest` (judge and replay a table) and :func:`plan` (spread a budget). Names are loaded on first
-use, so that ``import driftpace`` is fast.
+:func:`check_table`, :func:`backtest` and :func:`compare_models` (judge and replay a table) and :func:`plan` (spread a budget).
+Names are loaded on first use, so that ``import driftpace`` is fast.
 """
 
 from importlib import import_module
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from driftpace import datasets as datasets
     from driftpace.backtest import backtest as backtest
     from driftpace.backtest.check import check_table as check_table
+    from driftpace.backtest.compare import compare_models as compare_models
     from driftpace.bounds import smallest_samples as smallest_samples
     from driftpace.campaign import Campaign as Campaign
     from driftpace.constraints import Ball as Ball
@@ -68,6 +69,7 @@ __all__ = [
     "WholeSpace",
     "backtest",
     "check_table",
+    "compare_models",
     "plan",
     "smallest_samples",
 ]
@@ -98,6 +100,7 @@ _MODULES = {
     "Tracker": "tracker",
     "WholeSpace": "constraints",
     "check_table": "backtest",
+    "compare_models": "backtest",
     "plan": "planning",
     "smallest_samples": "bounds",
 }

@@ -35,7 +35,7 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
         "reason": "the alarm",
         "who": "Bo",
     }
-    gain = encode(Gain(mean=0.012, error=0.004, rows=420, periods=8, way="fresh", stage=1))
+    gain = encode(Gain(mean=0.012, error=0.004, trained=0.012, rows=420, periods=8, way="fresh", stage=1))
     retrained = Entry(kind="retrained", at="2026-11-15T10:00:00Z", body={**model, "gain": gain})
     entries = (*campaign.log(), imported, amended, retrained)
     sentences = {entry.kind: describe_entry(entry).sentence for entry in entries}

@@ -11,6 +11,7 @@ import pytest
 
 from driftpace import Tracker
 from driftpace.errors import DataError, ParameterError, ProtocolError
+from driftpace.losses import HuberLoss, LogisticLoss, PoissonLoss, SquaredLoss
 from driftpace.models import Head
 from driftpace.tracker.model_tracker import ModelTracker
 from driftpace.typing import FloatArray
@@ -105,6 +106,14 @@ def test_classes_and_probabilities(rng: np.random.Generator) -> None:
     shares = tracker.predict_proba(X[:10])
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     assert set(tracker.predict(X)) == set(words)
+
+
+def test_losses_of_the_task_are_taken_and_others_refused(model: Any) -> None:
+    for loss in (SquaredLoss(), HuberLoss(threshold=1.0)):
+        assert Tracker.for_model(model, epsilon=0.1, loss=loss, rng=0).epsilon == 0.1
+    for wrong in (LogisticLoss(), PoissonLoss()):
+        with pytest.raises(ParameterError, match="must be a loss for regression, such as SquaredLoss"):
+            Tracker.for_model(model, epsilon=0.1, loss=wrong, rng=0)
 
 
 def test_frames_with_categories(rng: np.random.Generator) -> None:

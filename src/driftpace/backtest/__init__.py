@@ -10,6 +10,8 @@ from typing import Any
 
 from driftpace.backtest.check import check_table
 from driftpace.backtest.check_result import DriftGlance, LabelEstimate, TableCheck
+from driftpace.backtest.compare import compare_models
+from driftpace.backtest.compare_result import ComparedModel, ModelComparison
 from driftpace.backtest.promise import Promise, promise
 from driftpace.backtest.replay import backtest, replay
 from driftpace.backtest.result import BacktestResult, CandidateChoices, SkippedBaseline, Strategy, TrackerLedger
@@ -22,8 +24,10 @@ __all__ = [
     "BASELINES",
     "BacktestResult",
     "CandidateChoices",
+    "ComparedModel",
     "DriftGlance",
     "LabelEstimate",
+    "ModelComparison",
     "Panel",
     "Promise",
     "SkippedBaseline",
@@ -32,6 +36,7 @@ __all__ = [
     "TrackerLedger",
     "backtest",
     "check_table",
+    "compare_models",
     "from_json",
     "promise",
     "read_table",

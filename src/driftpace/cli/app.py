@@ -72,6 +72,9 @@ COMMANDS = {
         "Replay a labelled table: what would the labels have cost, and would the target have been met?",
         STANDALONE,
     ),
+    "compare": CommandSpec(
+        "compare", "compare", "Compare linear models, a head on trees, and trees: what does accuracy cost?", STANDALONE
+    ),
     "warm": CommandSpec("warm", "warm", "Compile and cache the numerical kernels.", STANDALONE),
 }
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from driftpace.models.lightgbm import LightGBMAdapter
     from driftpace.models.onnx import OnnxAdapter
     from driftpace.models.registry import adapt, register_adapter
-    from driftpace.models.retraining import Gain, ScoredRows, gain_of_training, losses_of, train
+    from driftpace.models.retraining import Gain, ScoredRows, gain_of_training, held_out_scores, losses_of, train
     from driftpace.models.sklearn import SklearnAdapter
     from driftpace.models.torch import TorchAdapter
     from driftpace.models.xgboost import XGBoostAdapter
@@ -38,6 +38,7 @@ __all__ = [
     "adapter_of_artefact",
     "artefact_of",
     "gain_of_training",
+    "held_out_scores",
     "log_odds",
     "losses_of",
     "read_model",
@@ -67,6 +68,7 @@ if not TYPE_CHECKING:  # a type checker knows the names above and must reject an
             "adapter_of_artefact": "artefacts",
             "artefact_of": "artefacts",
             "gain_of_training": "retraining",
+            "held_out_scores": "retraining",
             "log_odds": "adapter",
             "losses_of": "retraining",
             "register_adapter": "registry",

@@ -128,6 +128,14 @@ class HeadFeatures:
             parts.append(_said(base, X, self.leaf_starts) @ self.basis - self.mean @ self.basis)
         return np.column_stack(parts)
 
+    def smooth(self, base: ModelAdapter, X: Any) -> FloatArray:
+        """Return rows as numbers of about unit variance: the columns, or scores and components where the head sees no columns."""
+        phi = self.of(base, X, base.checked_scores(X, count_rows(X), "Tracker.tell"))
+        outputs = max(self.outputs - 1, 1)
+        if self.encoding is not None:
+            return phi[:, outputs : outputs + len(self.kept)]
+        return np.column_stack([phi[:, :outputs] / max(float(phi[:, :outputs].std()), _LEAST_SCALE), phi[:, outputs:]])
+
 
 def _encoding(values: dict[str, Any]) -> "Encoding":
     from driftpace.tables.encoding import Encoding

@@ -3,11 +3,12 @@
 The rows of the last periods are scored by the model in use. The model is trained on those of all periods but some, from the scores
 in use where it can be and from nothing, and compared on the periods left out, row by row, so that the noise of labels cancels.
 How much training pays, and from where, is chosen on the other periods, so that the gain is not that of a lucky choice. Rows that a
-model in use was fitted to look easier than they are, and the gain smaller.
+model in use was fitted to look easier than they are: :func:`held_out_scores` takes out what a row did for its own score. Recent
+periods count more, so that what was lost in the last of them is seen.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,11 +33,29 @@ LEAST_PERIODS = 2
 HALF_LIFE = 8.0
 """Periods after which a row counts half when a model is trained."""
 
-ALARM = 0.3
-"""The share of the target that the gain must exceed, at its lower end, for training to be due."""
+HALF_LIFE_JUDGED = 1.5
+"""Periods after which a row counts half when the gain is averaged."""
+
+ALARM = 0.2
+"""The share of the target that the gain must exceed for training to be due."""
 
 CONFIDENCE = 1.2816
 """Standard errors below the estimate of its lower 90 % end."""
+
+JUDGED_ROWS = 3_000
+"""The most rows that the gain is averaged over, the newest."""
+
+SMOOTH_ROWS = 600
+"""The most rows that a smooth correction is fitted to."""
+
+RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)
+"""Noise against the size of a smooth correction: those that are tried."""
+
+BANDWIDTH = 0.7
+"""The width of the kernel of a smooth correction, in standard deviations, times the root of the number of columns."""
+
+MOST_LEVERAGE = 0.5
+"""The largest share of its own score that a row is taken to have."""
 
 _LEAST_CLUSTERS = 4
 
@@ -61,13 +80,16 @@ class ScoredRows:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gain:
-    """What training again would gain: the mean fall of the loss with its standard error, and how it is best done.
+    """What the base lacks: the mean fall of the loss with its standard error, and how training is best done.
 
-    ``way`` says whether training starts from the scores in use or from nothing, ``stage`` how much of it pays.
+    The fall is that of the model trained again or, where it is larger, of a smooth correction fitted to the same rows: few rows
+    show by it what trees need many to learn. ``trained`` is the mean fall of the model alone; ``way`` says whether its training
+    starts from the scores in use or from nothing, ``stage`` how much of it pays.
     """
 
     mean: float
     error: float
+    trained: float
     rows: int
     periods: int
     way: Way
@@ -91,6 +113,28 @@ def losses_of(loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray) 
     return np.asarray(loss.exact.curve.phi(scores[:, 0], loss.encode(y)))
 
 
+def held_out_scores(loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray, risk: float) -> FloatArray:
+    """Return scores as if each row had not been fitted, (rows, outputs).
+
+    A fit that loses ``risk`` to the best one gives each row the leverage h = 2 risk/s^2 in the mean, s^2 the noise: a Newton step
+    against the gradient of the row, h/(1 - h) over the curvature, takes it out. Rows of several scores are left as they are.
+
+    >>> from driftpace.losses import SquaredLoss
+    >>> held_out_scores(SquaredLoss(), np.zeros((4, 1)), np.array([-1.0, 1.0, -1.0, 1.0]), 0.1).round(2).ravel().tolist()
+    [0.2, -0.2, 0.2, -0.2]
+    """
+    if isinstance(loss, VectorLoss) or not math.isfinite(risk):
+        return scores
+    curve, targets, at = loss.exact.curve, loss.encode(y), scores[:, 0]
+    slopes, bends = np.asarray(curve.slope(at, targets)), np.asarray(curve.bend(at, targets))
+    bend = float(bends.mean())
+    noise = float(np.square(slopes).mean()) / bend if bend > 0.0 else 0.0
+    if noise <= 0.0:
+        return scores
+    leverage = np.minimum(2.0 * risk / (noise + 2.0 * risk) * bends / bend, MOST_LEVERAGE)
+    return np.asarray((at + leverage / (1.0 - leverage) * slopes / np.maximum(bends, 0.1 * bend))[:, None])
+
+
 def train(
     base: ModelAdapter, parts: Sequence[ScoredRows], way: Way, *, now: int, rows: Sequence[IntArray] | None = None
 ) -> ModelAdapter:
@@ -105,12 +149,7 @@ def train(
             chosen.append((part, at))
     X = join([take(part.X, at) for part, at in chosen])
     y = np.concatenate([part.y[at] for part, at in chosen])
-    weights = np.concatenate(
-        [
-            0.5 ** ((now - part.period) / HALF_LIFE) * (np.ones(len(at)) if part.weights is None else part.weights[at])
-            for part, at in chosen
-        ]
-    )
+    weights = np.concatenate([0.5 ** ((now - part.period) / HALF_LIFE) * _weights(part)[at] for part, at in chosen])
     offset = None
     if way == "correction":
         offset = np.concatenate([part.scores[at] for part, at in chosen if part.scores is not None])
@@ -118,7 +157,13 @@ def train(
 
 
 def gain_of_training(
-    base: ModelAdapter, loss: LinearLoss | VectorLoss, parts: Sequence[ScoredRows], *, now: int
+    base: ModelAdapter,
+    loss: LinearLoss | VectorLoss,
+    parts: Sequence[ScoredRows],
+    *,
+    now: int,
+    window: int = 8,
+    columns: Callable[[Any], FloatArray] | None = None,
 ) -> Gain | None:
     """Return what training the base again would gain; None where periods or rows are too few, or of one class.
 
@@ -129,11 +174,15 @@ def gain_of_training(
     loss : LinearLoss or VectorLoss
         What is compared.
     parts : sequence of ScoredRows
-        The rows of the last periods. Those without scores are trained on, never compared on.
+        The rows of each period. Those without scores are trained on, never compared on.
     now : int
         The period at hand.
+    window : int
+        The periods that are compared on.
+    columns : callable, optional
+        Rows as numbers of unit variance, for a smooth correction.
     """
-    judged = [part for part in parts if part.scores is not None and len(part)]
+    judged = _judged(parts, now - window)
     total = sum(len(part) for part in judged)
     if (
         len(judged) < LEAST_PERIODS
@@ -143,22 +192,84 @@ def gain_of_training(
         return None
     ways: tuple[Way, ...] = ("correction", "fresh") if base.takes_offset else ("fresh",)
     try:
-        falls = {way: np.concatenate(_falls(base, loss, parts, way, now), axis=1) for way in ways}
+        falls = {way: np.concatenate(_falls(base, loss, parts, judged, way, now), axis=1) for way in ways}
     except DataError:  # such as folds of one class, which not every library trains on
         return None
     choices = [(way, stage) for way in ways for stage in range(len(falls[way]))]
-    table = np.array([falls[way][stage] for way, stage in choices])
+    trained = np.concatenate([falls[way] for way in ways])
     fold = np.concatenate(_folds(judged))
-    weights = np.concatenate([np.ones(len(part)) if part.weights is None else part.weights for part in judged])
-    each = np.zeros(total)
+    ages = np.concatenate([np.full(len(part), float(now - part.period)) for part in judged])
+    weights = 0.5 ** (ages / HALF_LIFE_JUDGED) * np.concatenate([_weights(part) for part in judged])
+    table = trained
+    if columns is not None and isinstance(loss, LinearLoss):
+        table = np.concatenate([trained, _smooth_falls(loss, judged, fold, ages, columns)])
+    way, stage = choices[int(np.argmax(trained @ weights))]
+    mean, error = _mean(_chosen(table, fold, weights), weights, ages)
+    alone = float(_chosen(trained, fold, weights) @ weights) / float(weights.sum())
+    return Gain(mean=mean, error=error, trained=alone, rows=total, periods=len(judged), way=way, stage=stage)
+
+
+def _judged(parts: Sequence[ScoredRows], after: int) -> list[ScoredRows]:
+    """Return the scored parts after a period, the newest up to a number of rows and two of them in any case."""
+    judged: list[ScoredRows] = []
+    rows = 0
+    for part in reversed(parts):
+        if part.scores is None or not len(part) or part.period <= after:
+            continue
+        rows += len(part)
+        if len(judged) >= LEAST_PERIODS and rows > JUDGED_ROWS:
+            break
+        judged.append(part)
+    return judged[::-1]
+
+
+def _weights(part: ScoredRows) -> FloatArray:
+    return np.ones(len(part)) if part.weights is None else part.weights
+
+
+def _chosen(table: FloatArray, fold: IntArray, weights: FloatArray) -> FloatArray:
+    """Return the fall of each row by what is best on the other folds; zero where nothing is better than the model in use."""
+    each = np.zeros(table.shape[1])
     for one in np.unique(fold):
         held = fold == one
         others = table[:, ~held] @ weights[~held]
         best = int(np.argmax(others))
         each[held] = table[best, held] if others[best] > 0.0 else 0.0
-    way, stage = choices[int(np.argmax(table @ weights))]
-    mean, error = _mean(each, weights, np.concatenate([np.full(len(part), part.period) for part in judged]))
-    return Gain(mean=mean, error=error, rows=total, periods=len(judged), way=way, stage=stage)
+    return each
+
+
+def _smooth_falls(
+    loss: LinearLoss,
+    judged: Sequence[ScoredRows],
+    fold: IntArray,
+    ages: FloatArray,
+    columns: Callable[[Any], FloatArray],
+) -> FloatArray:
+    """Return how much the loss of each row falls by a kernel ridge regression of the gradients of the other folds."""
+    Z = np.concatenate([columns(part.X) for part in judged])
+    scores = np.concatenate([part.scores[:, 0] for part in judged if part.scores is not None])
+    curve, y = loss.exact.curve, loss.encode(np.concatenate([part.y for part in judged]))
+    bend = max(float(np.mean(curve.bend(scores, y))), 1e-12)
+    residuals = -np.asarray(curve.slope(scores, y)) / bend
+    before = np.asarray(curve.phi(scores, y))
+    falls = np.zeros((len(RIDGES), len(y)))
+    root = np.sqrt(0.5 ** (ages / HALF_LIFE_JUDGED) * np.concatenate([_weights(part) for part in judged]))
+    for one in np.unique(fold):
+        held, at = fold == one, np.flatnonzero(fold != one)
+        at = at[:: -(-len(at) // SMOOTH_ROWS)]
+        values, basis = np.linalg.eigh(_kernel(Z[at], Z[at]) * root[at, None] * root[at])
+        across = _kernel(Z[held], Z[at]) * root[at] @ basis
+        along = basis.T @ (root[at] * residuals[at])
+        for place, ridge in enumerate(RIDGES):
+            moved = scores[held] + across @ (along / (np.maximum(values, 0.0) + ridge))
+            falls[place, held] = before[held] - np.asarray(curve.phi(moved, y[held]))
+    return falls
+
+
+def _kernel(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return Gaussian similarities of rows."""
+    apart = np.square(left).sum(axis=1)[:, None] + np.square(right).sum(axis=1) - 2.0 * left @ right.T
+    return np.asarray(np.exp(-np.maximum(apart, 0.0) / (2.0 * BANDWIDTH**2 * left.shape[1])))
 
 
 def _folds(judged: Sequence[ScoredRows]) -> list[IntArray]:
@@ -167,10 +278,14 @@ def _folds(judged: Sequence[ScoredRows]) -> list[IntArray]:
 
 
 def _falls(
-    base: ModelAdapter, loss: LinearLoss | VectorLoss, parts: Sequence[ScoredRows], way: Way, now: int
+    base: ModelAdapter,
+    loss: LinearLoss | VectorLoss,
+    parts: Sequence[ScoredRows],
+    judged: Sequence[ScoredRows],
+    way: Way,
+    now: int,
 ) -> list[FloatArray]:
     """Return how much the loss of each row falls with a model that did not see its fold, (stages, rows) for each judged part."""
-    judged = [part for part in parts if part.scores is not None and len(part)]
     folds = dict(zip((id(part) for part in judged), _folds(judged), strict=True))
     falls: dict[int, Any] = {}
     for one in range(FOLDS):

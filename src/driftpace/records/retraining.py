@@ -10,13 +10,14 @@ class Retraining:
     Parameters
     ----------
     due : bool
-        Whether the gain exceeds a third of the target at the lower end of its 90 % interval.
+        Whether the gain exceeds a fifth of the target and its lower end is above zero.
     gain, error : float, optional
-        How much the loss is expected to fall, with the standard error; None while there are too few rows.
+        How much the loss is expected to fall, with the standard error; None while there are too few rows. It is what a model
+        trained again, or a smooth correction fitted to the same rows, gains in periods left out.
     lower : float, optional
-        The lower end of the interval.
+        The lower end of the gain, at 90 %.
     threshold : float
-        What the lower end must exceed.
+        What the gain must exceed.
     rows, periods : int
         The labels that it was estimated from, which were bought for the head.
     since : int

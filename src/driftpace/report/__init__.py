@@ -1,4 +1,4 @@
-"""Self-contained HTML reports of backtests, campaigns and plans; their figures need ``driftpace[report]``."""
+"""Self-contained HTML reports of backtests, campaigns, comparisons and plans; their figures need ``driftpace[report]``."""
 
 from os import PathLike
 from pathlib import Path
@@ -9,9 +9,10 @@ from driftpace.lazy import lazy
 if TYPE_CHECKING:
     from driftpace.report.backtest import backtest_report
     from driftpace.report.campaign import campaign_report
+    from driftpace.report.compare import compare_report
     from driftpace.report.plan import PlanPage, plan_report
 
-__all__ = ["PlanPage", "backtest_report", "campaign_report", "plan_report", "write_page"]
+__all__ = ["PlanPage", "backtest_report", "campaign_report", "compare_report", "plan_report", "write_page"]
 
 if not TYPE_CHECKING:  # type checkers use the imports above and reject other names
     __getattr__ = lazy(
@@ -20,6 +21,7 @@ if not TYPE_CHECKING:  # type checkers use the imports above and reject other na
             "PlanPage": "plan",
             "backtest_report": "backtest",
             "campaign_report": "campaign",
+            "compare_report": "compare",
             "plan_report": "plan",
         },
     )

@@ -253,7 +253,7 @@ class NumericFigure(ReportFigure):
         if self.logarithmic:
             axis["type"] = found["yaxis"]["type"] = "log"
             del found["yaxis"]["rangemode"]
-            marks = _decades([value for trace in self.traces for value in trace["y"] if value])
+            marks = decades([value for trace in self.traces for value in trace["y"] if value])
             found["yaxis"] |= {"tickvals": marks, "ticktext": [_tick(mark) for mark in marks]}
         else:
             axis["range"] = [self.places[0] - 0.6, self.places[-1] + 0.6]
@@ -263,10 +263,10 @@ class NumericFigure(ReportFigure):
         return ReportFigure._trace(self, label, values, shown) | {"x": list(self.places)}
 
 
-def _decades(values: Sequence[float]) -> list[float]:
+def decades(values: Sequence[float]) -> list[float]:
     """Return round numbers for a logarithmic axis: 1, 2 and 5 of each power of ten, or the powers alone where there are many.
 
-    >>> _decades([0.03, 0.4]), _decades([0.001, 2000.0])
+    >>> decades([0.03, 0.4]), decades([0.001, 2000.0])
     ([0.02, 0.05, 0.1, 0.2, 0.5], [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0])
     """
     low, high = min(values), max(values)

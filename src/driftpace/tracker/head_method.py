@@ -127,10 +127,13 @@ class HeadMethod:
         after = replace(state, inner=inner, open_rows=())
         if state.open_rows:
             assert state.head_features is not None
-            scored = with_head_scores(state.open_rows, state.adapter, state.head_features, inner.coef)
+            features, loss = state.head_features, cast("LinearLoss | VectorLoss", self.spec.loss)
+            scored = with_head_scores(
+                state.open_rows, state.adapter, features, inner.coef, loss=loss, risk=report.risk_bound
+            )
             rows = limited((*state.rows, *scored), MOST_ROWS)
-            loss = cast("LinearLoss | VectorLoss", self.spec.loss)
-            gain = gain_now(state.adapter, loss, rows, window=self.head.window, period=report.period)
+            window = self.head.window
+            gain = gain_now(state.adapter, loss, rows, features=features, window=window, period=report.period)
             after = replace(after, rows=rows, gain=gain)
         target = self.epsilon if self.epsilon is not None else report.epsilon / self.head.share
         retrain = advice(after.gain, after.rows, target=target, period=report.period, trained=state.trained)

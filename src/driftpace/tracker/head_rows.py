@@ -8,7 +8,15 @@ import numpy as np
 from driftpace.errors import ProtocolError
 from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.losses.softmax import helmert
-from driftpace.models import CorrectedAdapter, HeadFeatures, ModelAdapter, ScoredRows, gain_of_training, train
+from driftpace.models import (
+    CorrectedAdapter,
+    HeadFeatures,
+    ModelAdapter,
+    ScoredRows,
+    gain_of_training,
+    held_out_scores,
+    train,
+)
 from driftpace.models.retraining import ALARM, Gain
 from driftpace.models.rows import join
 from driftpace.records import Retraining
@@ -17,8 +25,8 @@ from driftpace.typing import FloatArray
 MOST_ROWS = 50_000
 """The most labelled rows that are kept for training the base again; the oldest are left out."""
 
-GAIN_ROWS = 3_000
-"""The most rows that the gain of training is estimated from, so that a period ends in seconds."""
+GAIN_ROWS = 10_000
+"""The most rows that models are trained on to estimate the gain, so that a period ends in seconds."""
 
 
 def head_matrix(coef: FloatArray, outputs: int) -> FloatArray:
@@ -29,15 +37,25 @@ def head_matrix(coef: FloatArray, outputs: int) -> FloatArray:
 
 
 def with_head_scores(
-    parts: Sequence[ScoredRows], base: ModelAdapter, features: HeadFeatures, coef: FloatArray
+    parts: Sequence[ScoredRows],
+    base: ModelAdapter,
+    features: HeadFeatures,
+    coef: FloatArray,
+    *,
+    loss: LinearLoss | VectorLoss,
+    risk: float,
 ) -> tuple[ScoredRows, ...]:
-    """Return rows with the scores of a head in place of those of its base."""
+    """Return the rows of a period with the scores of its head, as if they had not been fitted, in place of those of its base.
+
+    The head is expected to lose ``risk`` to the best one.
+    """
     matrix = head_matrix(coef, base.outputs)
     scored = []
-    for part in parts:
+    for part in _by_period(parts):
         assert part.scores is not None
         phi = features.of(base, part.X, part.scores)
-        scored.append(replace(part, scores=np.column_stack([phi, np.ones(len(phi))]) @ matrix))
+        scores = np.asarray(np.column_stack([phi, np.ones(len(phi))]) @ matrix)
+        scored.append(replace(part, scores=held_out_scores(loss, scores, part.y, risk)))
     return tuple(scored)
 
 
@@ -54,16 +72,25 @@ def limited(rows: Sequence[ScoredRows], most: int) -> tuple[ScoredRows, ...]:
 
 
 def gain_now(
-    base: ModelAdapter, loss: LinearLoss | VectorLoss, rows: Sequence[ScoredRows], *, window: int, period: int
+    base: ModelAdapter,
+    loss: LinearLoss | VectorLoss,
+    rows: Sequence[ScoredRows],
+    *,
+    features: HeadFeatures,
+    window: int,
+    period: int,
 ) -> Gain | None:
     """Return what training again would gain, by the rows of the last ``window`` periods; None where that cannot be known."""
     if not base.trainable:
         return None
-    recent = [
-        part if part.scores is not None and part.period > period - window else replace(part, scores=None)
-        for part in rows
-    ]
-    return gain_of_training(base, loss, _by_period(limited(recent, GAIN_ROWS)), now=period)
+    return gain_of_training(
+        base,
+        loss,
+        limited(rows, GAIN_ROWS),
+        now=period,
+        window=window,
+        columns=lambda X: features.smooth(base, X),
+    )
 
 
 def _by_period(parts: Sequence[ScoredRows]) -> list[ScoredRows]:
@@ -94,7 +121,7 @@ def advice(gain: Gain | None, rows: Sequence[ScoredRows], *, target: float, peri
     threshold = ALARM * target
     judged = [part for part in rows if part.scores is not None]
     return Retraining(
-        due=gain is not None and gain.lower > threshold,
+        due=gain is not None and gain.lower > 0.0 and gain.mean > threshold,
         gain=None if gain is None else gain.mean,
         error=None if gain is None else gain.error,
         lower=None if gain is None else gain.lower,

@@ -10,7 +10,7 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.errors import DataError, ParameterError, ProtocolError
-from driftpace.losses import LinearLoss, LogisticLoss, PoissonLoss, SoftmaxLoss, SquaredLoss, VectorLoss
+from driftpace.losses import LinearLoss, LogisticLoss, PoissonLoss, SoftmaxLoss, SquaredLoss, VectorLoss, classifies
 from driftpace.models import (
     Head,
     HeadFeatures,
@@ -283,7 +283,7 @@ class ModelTracker:
                 head, state = self._with_rows(X, y, sample_weight, times, owner)
             report = head.tell(final=final) if final else None
             if report is not None:
-                state = self._closed(head, state, report.period)
+                state = self._closed(head, state, report)
                 report = replace(report, retrain=self._advice(state, report))
                 head._reports[-1] = report
         self._head, self._state = head, state
@@ -313,14 +313,18 @@ class ModelTracker:
             probe = (take(X, np.arange(min(rows, PROBES))), scores[:PROBES])
         return head, replace(state, features=features, open_rows=(*state.open_rows, part), probe=probe)
 
-    def _closed(self, head: Tracker, state: ModelState, period: int) -> ModelState:
-        """Return the state after a period: its rows with the scores of the head that they fitted, and what training would gain."""
+    def _closed(self, head: Tracker, state: ModelState, report: StepReport) -> ModelState:
+        """Return the state after a period: its rows with the scores of its head, and what training would gain."""
         if not state.open_rows:
             return state
         assert state.features is not None
-        scored = with_head_scores(state.open_rows, state.base, state.features, head.snapshot()[1].coef)
+        coef = head.snapshot()[1].coef
+        scored = with_head_scores(
+            state.open_rows, state.base, state.features, coef, loss=self._loss, risk=report.risk_bound
+        )
         rows = limited((*state.rows, *scored), MOST_ROWS)
-        gain = gain_now(state.base, self._loss, rows, window=self._head_settings.window, period=period)
+        window = self._head_settings.window
+        gain = gain_now(state.base, self._loss, rows, features=state.features, window=window, period=report.period)
         return replace(state, rows=rows, open_rows=(), gain=gain)
 
     def _head_scores(self, head: Tracker, state: ModelState, X: Any, base_scores: FloatArray | None) -> FloatArray:
@@ -608,8 +612,13 @@ def _loss_of(base: ModelAdapter, loss: Any, owner: str) -> LinearLoss | VectorLo
         ]
     if loss is None:
         return made
-    same = isinstance(loss, LinearLoss) and not isinstance(made, VectorLoss) and loss.task == made.task  # type: ignore[attr-defined]
-    if not same and type(loss) is not type(made):
+    alike = (
+        isinstance(loss, LinearLoss)
+        and base.task in ("regression", "classification")
+        and classifies(loss) == classifies(made)
+        and not loss.takes_exposure
+    )
+    if not alike and type(loss) is not type(made):
         raise ParameterError(
             f"must be a loss for {base.task}, such as {type(made).__name__}; got {loss!r:.80}.",
             owner=owner,

@@ -1,0 +1,339 @@
+"""A head on trees, re-trained by the alarm, on real tables: gaps to the same trees with every row labelled, and labels.
+
+python -m benchmarks any_model [--runs 1] [--only NAME ...] [--epsilon 0.02 0.05] [--trees 100]
+"""
+
+import argparse
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from benchmarks.tables import BIKE, ELEC2_PERIODS, FLIGHTS, SHARED
+from driftpace import LogisticLoss, PoissonLoss, SoftmaxLoss, SquaredLoss
+from driftpace.backtest.model_runs import (
+    HALF_LIVES,
+    History,
+    ModelRun,
+    SplitHistory,
+    frozen_run,
+    head_run,
+    reference_run,
+    refit_run,
+)
+from driftpace.losses import LinearLoss, VectorLoss
+from driftpace.models import ModelAdapter, adapt
+from driftpace.typing import FloatArray
+
+TEST_FRACTION, SEED, MEASURED = 1.0 / 3.0, 0, 8
+SIZES = tuple(10 * 2**power for power in range(9))
+SCHEDULE = 4
+DECAYS = (0.5, 0.9)
+HEADS = (
+    *(
+        "table",
+        "eps",
+        "reference",
+        "frozen",
+        "head",
+        "head + alarm",
+        "gap/eps",
+        "alarms",
+        "labels",
+        "constant",
+        "x constant",
+    ),
+    *("refit all", "LightGBM refit", f"every {SCHEDULE}", "s ask", "s close"),
+)
+LEGEND = f"""
+- reference: the same learner with every row of every period labelled, the best of the half-lives {HALF_LIVES} periods.
+- frozen: trained on the first fifth of the periods; head: on top of it, never re-trained; head + alarm: re-trained as advised.
+- gap/eps: what head + alarm lose to the reference, in targets; labels: bought in a mean period, the first included.
+- constant: the least constant size of re-fitting on everything, the first fifth included, at the best half-life in hindsight,
+  that loses as little (sizes 10, 20, 40, ..., interpolated); > where all rows of a period do not. x constant: labels over it.
+- refit all, LightGBM refit, every {SCHEDULE}: losses at the labels of head + alarm of re-fitting on everything bought each period
+  (best half-life), of its refit() (best decay of {DECAYS}), and of re-fitting every {SCHEDULE} periods.
+- All losses are means over the same {MEASURED} or so periods, spread over all after the first fifth, on a third of their rows.
+- s ask, s close: median seconds of a period, to ask and take rows, all looks together, and to close it: the fit and the gain.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelTable:
+    """A table, its loss, the objective of LightGBM, and the number of trees of its base as a share of the others'."""
+
+    name: str
+    read: Callable[[], tuple[FloatArray, FloatArray, FloatArray]]
+    objective: str
+    classes: int = 1
+    share: float = 1.0
+
+    def loss(self) -> LinearLoss | VectorLoss:
+        """Return the loss."""
+        if self.classes > 1:
+            return SoftmaxLoss(l2=1e-4, classes=self.classes)
+        return {"regression": SquaredLoss(), "binary": LogisticLoss(l2=1e-4), "poisson": PoissonLoss(l2=1e-4)}[
+            self.objective
+        ]
+
+    def history(self) -> History:
+        """Return the rows by period; models begin with the first fifth."""
+        X, y, period = self.read()
+        finite = np.isfinite(y)
+        X, y, period = X[finite], y[finite], period[finite]
+        places = [np.flatnonzero(period == one) for one in np.unique(period)]
+        places = [place for place in places if len(place) >= 30]
+        by_period = tuple(X[place] for place in places)
+        return History(
+            X=by_period,
+            y=tuple(y[place] for place in places),
+            columns=by_period,
+            loss=self.loss(),
+            first=max(len(places) // 5, 1),
+        )
+
+    def base(self, history: History, trees: int) -> ModelAdapter:
+        """Return LightGBM trained on the first periods."""
+        lightgbm = import_module("lightgbm")
+        X, y = history.first_rows()
+        params = {
+            "objective": self.objective,
+            "learning_rate": 0.08,
+            "num_leaves": 15,
+            "num_threads": 1,
+            "verbosity": -1,
+        }
+        params |= {"num_class": self.classes} if self.classes > 1 else {}
+        booster = lightgbm.train(
+            params, lightgbm.Dataset(X, label=y), num_boost_round=max(round(self.share * trees), 10)
+        )
+        return adapt(booster)
+
+
+def _frame(name: str) -> Any:
+    return import_module("pandas").read_csv(SHARED / f"{name}.csv.gz")
+
+
+def _columns(name: str, columns: Sequence[str], target: str) -> tuple[FloatArray, FloatArray, FloatArray]:
+    frame = _frame(name)
+    y = frame[target].to_numpy(float)
+    return frame[list(columns)].to_numpy(float), y, frame["period"].to_numpy(float)
+
+
+def _standardised(name: str, columns: Sequence[str], target: str) -> tuple[FloatArray, FloatArray, FloatArray]:
+    X, y, period = _columns(name, columns, target)
+    return X, (y - y.mean()) / y.std(), period
+
+
+def _elec2() -> tuple[FloatArray, FloatArray, FloatArray]:
+    columns = ("nswprice", "vicprice", "nswdemand", "vicdemand", "transfer", "time_of_day")
+    X, y, period = _columns("elec2", columns, "up")
+    X[:, 0], X[:, 1] = np.log(X[:, 0] + 0.005), np.log(X[:, 1] + 0.0005)
+    kept = (period >= ELEC2_PERIODS[0]) & (period <= ELEC2_PERIODS[1])
+    return X[kept], y[kept], period[kept]
+
+
+def _gss() -> tuple[FloatArray, FloatArray, FloatArray]:
+    columns = ("educ", "age", "exper_c", "exper_c2", "female", "nonwhite", "married", "childs", "fulltime", "parttime")
+    return _columns("gss_income", columns, "log_rinc")
+
+
+def _psid() -> tuple[FloatArray, FloatArray, FloatArray]:
+    columns = (
+        "education",
+        "experience",
+        "weeks",
+        "white_collar",
+        "manufacturing",
+        "south",
+        "smsa",
+        "married",
+        "female",
+    )
+    return _standardised("psid7682", (*columns, "union", "afam"), "log_wage")
+
+
+def _trips() -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the hours with the month of the year; every third month, so that a run ends soon."""
+    frame = _frame("bike_trips")
+    frame = frame[(frame["period"] < 108) & (frame["period"] % 3 == 0)].dropna()
+    frame["month"] = frame["date"].str[5:7].astype(float)
+    X = frame[["hr", "weekday", "month", "tmin", "tmax", "pn"]].to_numpy(float)
+    return X, frame["trips"].to_numpy(float), frame["period"].to_numpy(float)
+
+
+def _rodents() -> tuple[FloatArray, FloatArray, FloatArray]:
+    frame = _frame("rodents")
+    for name in ("sex", "plot_type", "species_id"):
+        frame[name] = frame[name].astype("category").cat.codes.astype(float)
+    X = frame[["weight", "hindfoot_length", "sex", "plot_type", "month"]].to_numpy(float)
+    return X, frame["species_id"].to_numpy(float), frame["period"].to_numpy(float)
+
+
+def _news() -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the vectors of the entries of the eight commonest sections."""
+    frame = _frame("cpython_news")
+    vectors = np.load(SHARED / "cpython_news_vectors.npz")["vectors"].astype(float)
+    common = frame["section"].value_counts().index[:8]
+    kept = frame["section"].isin(common).to_numpy()
+    codes = frame["section"].map({name: place for place, name in enumerate(sorted(common))}).to_numpy(float)
+    return vectors[kept], codes[kept], frame["period"].to_numpy(float)[kept]
+
+
+TABLES = (
+    ModelTable(name="gss_income", read=_gss, objective="regression"),
+    ModelTable(name="psid7682", read=_psid, objective="regression"),
+    ModelTable(
+        name="bike_hourly",
+        read=lambda: _standardised("bike_hourly", ("hr", "weekday", "holiday", *BIKE), "log_cnt"),
+        objective="regression",
+    ),
+    ModelTable(name="elec2", read=_elec2, objective="binary"),
+    ModelTable(name="flights", read=lambda: _columns("flights", FLIGHTS, "late"), objective="binary"),
+    ModelTable(name="bike_trips", read=_trips, objective="poisson"),
+    ModelTable(name="rodents", read=_rodents, objective="multiclass", classes=10, share=0.3),
+    ModelTable(name="cpython_news", read=_news, objective="multiclass", classes=8, share=0.3),
+)
+
+
+def measured_places(split: SplitHistory) -> list[int]:
+    """Return the places at which losses are compared: spread evenly, never the first."""
+    count = len(split.splits)
+    return sorted(set(np.linspace(min(1, count - 1), count - 1, min(MEASURED, count)).round().astype(int).tolist()))
+
+
+def constant_size(sizes: Sequence[int], losses: Sequence[float], loss: float) -> float:
+    """Return the least size whose loss is at most the given one, by interpolation in its logarithm; infinity for none.
+
+    >>> constant_size((10, 20), (0.5, 0.3), 0.4).__round__(2), constant_size((10, 20), (0.5, 0.3), 0.2)
+    (14.14, inf)
+    """
+    low = np.minimum.accumulate(losses)
+    if low[0] <= loss:
+        return float(sizes[0])
+    if low[-1] > loss:
+        return math.inf
+    place = int(np.argmax(low <= loss))
+    share = (low[place - 1] - loss) / (low[place - 1] - low[place])
+    return float(sizes[place - 1] * (sizes[place] / sizes[place - 1]) ** share)
+
+
+def lightgbm_refit_run(split: SplitHistory, base: ModelAdapter, labels: FloatArray, decay: float) -> FloatArray:
+    """Return the losses of LightGBM's refit(), which keeps the trees and moves their values, on the rows of each period."""
+    booster, losses = base.model, []
+    for place in range(len(split.splits)):
+        X, y = split.bought(place, 0, int(labels[place]))
+        if len(y):
+            booster = booster.refit(X, y, decay_rate=decay)
+        losses.append(split.test_loss(place, np.asarray(booster.predict(split.test_rows(place), raw_score=True))))
+    return np.array(losses)
+
+
+@dataclass(kw_only=True, slots=True)
+class Peers:
+    """What does not depend on the target, in one run: reference, frozen base, and re-fitting at constant sizes."""
+
+    split: SplitHistory
+    base: ModelAdapter
+    places: list[int]
+    reference: float
+    frozen: float
+    sizes: list[int]
+    constants: list[float]
+
+    @classmethod
+    def of(cls, table: ModelTable, history: History, trees: int, run: int) -> "Peers":
+        """Return them for a run."""
+        base = table.base(history, trees)
+        split = SplitHistory.of(history, test_fraction=TEST_FRACTION, seed=SEED, run=run)
+        places = measured_places(split)
+        most = int(np.median(split.pools))
+        sizes = [*(size for size in SIZES if size < most), most]
+        constants = [
+            min(
+                mean_at(refit_run(split, base, np.full(len(split.splits), size), half_life=life, places=places), places)
+                for life in HALF_LIVES
+            )
+            for size in sizes
+        ]
+        reference = mean_at(reference_run(split, base, places), places)
+        frozen = mean_at(frozen_run(split, base), places)
+        return cls(
+            split=split, base=base, places=places, reference=reference, frozen=frozen, sizes=sizes, constants=constants
+        )
+
+    def row(self, epsilon: float) -> dict[str, float]:
+        """Return the numbers at one target."""
+        split, base, places = self.split, self.base, self.places
+        alarmed = head_run(split, base, epsilon)
+        plain = head_run(split, base, epsilon, retrain=False) if alarmed.retrained else alarmed
+        loss, labels = mean_at(alarmed, places), alarmed.labels
+        return {
+            "reference": self.reference,
+            "frozen": self.frozen,
+            "head": mean_at(plain, places),
+            "head + alarm": loss,
+            "gap/eps": (loss - self.reference) / epsilon,
+            "alarms": float(len(alarmed.retrained)),
+            "labels": float(labels.mean()),
+            "constant": constant_size(self.sizes, self.constants, loss),
+            "refit all": min(
+                mean_at(refit_run(split, base, labels, half_life=life, places=places), places) for life in HALF_LIVES
+            ),
+            "LightGBM refit": min(
+                float(lightgbm_refit_run(split, base, labels, decay)[places].mean()) for decay in DECAYS
+            ),
+            f"every {SCHEDULE}": min(
+                mean_at(refit_run(split, base, labels, half_life=life, places=places, interval=SCHEDULE), places)
+                for life in HALF_LIVES
+            ),
+            "s ask": float(np.median(alarmed.seconds[0])),
+            "s close": float(np.median(alarmed.seconds[1])),
+        }
+
+
+def mean_at(run: ModelRun, places: Sequence[int]) -> float:
+    """Return the mean loss at these places."""
+    return float(run.losses[list(places)].mean())
+
+
+def cells(table: ModelTable, epsilon: float, rows: Sequence[dict[str, float]]) -> Iterator[str]:
+    """Yield a line of the result: means over runs."""
+    yield table.name
+    yield f"{epsilon:g}"
+    mean = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    for name in HEADS[2:]:
+        if name == "x constant":
+            yield f"{mean['labels'] / mean['constant']:.2f}" if math.isfinite(mean["constant"]) else "-"
+        elif name == "constant":
+            yield f"{mean[name]:.0f}" if math.isfinite(mean[name]) else "> all"
+        elif name in ("labels", "alarms"):
+            yield f"{mean[name]:.3g}"
+        else:
+            yield f"{mean[name]:.2f}" if name.startswith(("gap", "s ")) else f"{mean[name]:.4g}"
+
+
+def main(options: Sequence[str] = ()) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks any_model")
+    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--only", nargs="*", default=[table.name for table in TABLES])
+    parser.add_argument("--epsilon", nargs="*", type=float, default=[0.02, 0.05])
+    parser.add_argument("--trees", type=int, default=100)
+    given = parser.parse_args(list(options))
+    print("| " + " | ".join(HEADS) + " |")
+    print("|" + "---|" * len(HEADS))
+    for table in TABLES:
+        if table.name not in given.only:
+            continue
+        history = table.history()
+        peers = [Peers.of(table, history, given.trees, run) for run in range(given.runs)]
+        for epsilon in given.epsilon:
+            print("| " + " | ".join(cells(table, epsilon, [each.row(epsilon) for each in peers])) + " |", flush=True)
+    print(LEGEND)
+
+
+if __name__ == "__main__":
+    main()
