@@ -49,7 +49,7 @@ NOT_SAVED = {
     "PeriodLook", "MetricLook", "OpenPeriod", "RowCounts", "Mixture", "Measured", "Decision", "InUse", "RowsInUse", "Walks",
     "HeldOutBound", "Spending", "NoiseSums", "NoiseEstimate", "PeriodSupply", "Folds", "DesignRows", "InputRows", "EncodedInput",
     "AnnotatorBias", "AnnotatorReport", "WideLook", "WidePeriod", "WideRows", "WideFit", "BandPosterior", "WideJudgement",
-    "WideRowsNeeded", "PowerLaws",
+    "WideRowsNeeded", "PowerLaws", "Quadratic",
     # events: a campaign saves them as rows, pools and kinds of entries
     "AskEvent", "TellEvent", "CloseEvent", "ForgetEvent",
 }  # fmt: skip
@@ -150,7 +150,7 @@ def test_no_file_names_a_module(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["format", "method"])
-@pytest.mark.parametrize("number", [3, 0, None, "1", True])
+@pytest.mark.parametrize("number", [max(codec.FORMAT, codec.METHOD) + 1, 0, None, "1", True])
 def test_a_state_of_a_newer_format_or_method_is_refused(tmp_path: Path, name: str, number: object) -> None:
     from driftpace.storage import read_state, write_state
 

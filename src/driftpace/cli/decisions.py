@@ -148,7 +148,7 @@ def retrain(
     who: Who = None,
     storage: Storage = None,
 ) -> None:
-    """Train the base model of a campaign again, on the rows that were labelled for its head.
+    """Train the base model of a campaign again, on the rows labelled so far.
 
     No label is bought for it; older rows count less. The head then begins anew, and an open order without rows is computed again.
     driftpace undo takes it back.

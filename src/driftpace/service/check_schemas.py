@@ -79,6 +79,7 @@ class CheckResponse(ResponseModel):
     coefficients: int
     left_out: dict[str, str]
     notes: list[str]
+    warnings: list[str]
     leaks: list[LeakResponse]
     suspects: list[str]
     drift: DriftResponse | None
