@@ -27,7 +27,7 @@ def commands(page: Path) -> list[str]:
 
 @pytest.fixture
 def raw_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the two files that the pages name, written as an export would have them."""
+    """A folder with the files that the pages name, written as an export would have them."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     with open("sales.csv", "w", newline="") as file:
@@ -50,6 +50,14 @@ def raw_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             score = -1 + 0.03 * charge - 0.05 * tenure + (plan == "basic") * 0.8
             churned = "yes" if rng.random() < 1 / (1 + np.exp(-score)) else "no"
             writer.writerow([f"C{number:05d}", plan, age, f"{charge:.2f}", tenure, churned])
+    with open("tickets.csv", "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["ticket", "message", "topic"])
+        topics = {"refund": ["late", "broken", "refund", "money"], "login": ["password", "reset", "account", "locked"]}
+        for number in range(300):
+            topic = rng.choice([*topics, "other"])
+            words = rng.choice(topics.get(topic, ["hello", "thanks", "question", "hours"]), 6)
+            writer.writerow([f"T{number:04d}", " ".join(words), topic])
     return tmp_path
 
 
