@@ -18,7 +18,7 @@ from driftpace.errors import DataError
 from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.losses.softmax import helmert
 from driftpace.models.adapter import ModelAdapter
-from driftpace.models.rows import count_rows, join, take
+from driftpace.models.rows import join, take
 from driftpace.typing import FloatArray, IntArray
 
 Way = Literal["correction", "fresh"]
@@ -316,8 +316,3 @@ def _mean(each: FloatArray, weights: FloatArray, period: IntArray) -> tuple[floa
         return mean, by_rows
     by_periods = math.sqrt(float(sums @ sums) * len(sums) / (len(sums) - 1.0)) / total
     return mean, max(by_rows, by_periods)
-
-
-def count_of(parts: Sequence[ScoredRows]) -> int:
-    """Return the number of rows in all."""
-    return sum(count_rows(part.X) for part in parts)
