@@ -12,7 +12,7 @@ Where rows belong together, the gradients of a group are added before they are s
 row is then what it adds to the error of the model, the design effect included.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -277,14 +277,9 @@ def _fitted(
         if rows.quadratic:
             return np.asarray(u + step)
         now = objective(u) if now is None else now
-        share = _longest_share(rows, white, step)
-        for _ in range(_HALVINGS):
-            after = objective(u + share * step)
-            if after <= now:
-                break
-            share *= 0.5
-        else:
-            share = 0.0
+        share, after = _lower(objective, u, step, now, _longest_share(rows, white, step))
+        if share == 0.0 and isinstance(rows.loss, LinearLoss) and rows.loss.curve.majorant is None:
+            share, after = _lower(objective, u, step, now, _bounded_share(rows, white, u, step))
         if share < _GOOD_SHARE and (above := rows.majorant_sum(white.plain(u))) is not None:
             above = white.white_matrix(with_diagonal(above, rows.mass * rows.penalty))
             safe = solved(with_diagonal(above, strength), score - hessian @ u + strength * (anchor - u))
@@ -297,6 +292,30 @@ def _fitted(
         if gain <= 1e-12 * (1.0 + abs(now)):
             break
     return u
+
+
+def _lower(
+    objective: Callable[[FloatArray], float], u: FloatArray, step: FloatArray, now: float, share: float
+) -> tuple[float, float]:
+    """Return the share of a step, halved until the objective is not above ``now``, and its value there; 0 where none is."""
+    after = now
+    for _ in range(_HALVINGS):
+        after = objective(u + share * step)
+        if after <= now:
+            return share, after
+        share *= 0.5
+    return 0.0, after
+
+
+def _bounded_share(rows: DesignRows, white: Coordinates, u: FloatArray, step: FloatArray) -> float:
+    """Return the share of a step that changes no score by more than the largest score there is.
+
+    After periods of one class, or of counts of zero, there is next to no curvature, and a Newton step is endless.
+    """
+    if not len(rows):
+        return 1.0
+    largest, reach = (float(np.abs(rows.X @ white.plain(at)).max()) for at in (u, step))
+    return max(largest, _LONGEST) / reach if 0.0 < reach < np.inf else 1.0
 
 
 def _longest_share(rows: DesignRows, white: Coordinates, step: FloatArray) -> float:
@@ -578,6 +597,14 @@ def _vector_terms(
     )
 
 
+def _positive(matrix: FloatArray) -> FloatArray:
+    """Return a sum of squares that rounding has made negative in some direction with nothing there."""
+    if float(matrix.diagonal().min()) >= 0.0:
+        return matrix
+    values, basis = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    return np.asarray((basis * np.maximum(values, 0.0)) @ basis.T)
+
+
 def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -> _Accuracy:
     """Return how well the model is known: sandwich noise, leave-one-out design, the noise at its upper end."""
     rows, white, strength = fitted.rows, fitted.coordinates, fitted.strength
@@ -598,7 +625,7 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     )
     level, upper = noise_of(memory.noise.with_rows(sums).estimate(), floor, margin)
     old_scores, score_rows = memory.kept_scores
-    scatter = white.white_matrix(old_scores + added) / (count + score_rows)
+    scatter = _positive(white.white_matrix(old_scores + added)) / (count + score_rows)
     total = float(np.trace(scatter))
     scatter = curvature * (scatter * (upper * size / total) if total > 0.0 else upper * np.eye(size))
     covariance = inverse @ with_diagonal(count * scatter, upper * fitted.noise_ratio * strength) @ inverse

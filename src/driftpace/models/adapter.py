@@ -153,6 +153,8 @@ class ModelAdapter(ABC):
 
     def checked_scores(self, X: Any, rows: int, owner: str) -> FloatArray:
         """Return the scores of rows, or refuse those of another shape or that are not finite; (rows, outputs)."""
+        if rows == 0:  # which not every library scores
+            return np.zeros((0, self.outputs))
         try:
             found = np.asarray(self.scores(X), dtype=np.float64)
         except (DataError, ParameterError):

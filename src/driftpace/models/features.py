@@ -1,11 +1,13 @@
 """What the head sees of a row: the scores of the base, the columns, and the leading components of leaves or of a hidden layer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from driftpace import validation
+from driftpace.errors import DataError
 from driftpace.losses.softmax import helmert
 from driftpace.models.adapter import ModelAdapter
 from driftpace.models.rows import count_rows, is_matrix
@@ -19,6 +21,9 @@ MOST_COLUMNS = 40
 
 ROWS_PER_COMPONENT = 5
 """Rows that show each component, at least."""
+
+MOST = 1e75
+"""Cells of this size or more are refused: their squares overflow."""
 
 _LEAST_SCALE = 1e-9
 
@@ -125,7 +130,10 @@ class HeadFeatures:
             columns = _encoded(_encoding(self.encoding), X, owner)[:, self.kept]
             parts.append((columns - self.center) / self.scale)
         if self.basis.shape[1]:
-            parts.append(_said(base, X, self.leaf_starts) @ self.basis - self.mean @ self.basis)
+            if len(scores):
+                parts.append(_said(base, X, self.leaf_starts) @ self.basis - self.mean @ self.basis)
+            else:  # which not every library takes
+                parts.append(np.zeros((0, self.basis.shape[1])))
         return np.column_stack(parts)
 
     def smooth(self, base: ModelAdapter, X: Any) -> FloatArray:
@@ -165,10 +173,30 @@ def _encoded(encoding: "Encoding", X: Any, owner: str) -> FloatArray:
     from driftpace.tables.columns import from_frame
 
     if not is_matrix(X):
-        return encoding.encode(from_frame(X, owner, as_text=encoding.text_columns), owner=owner).X
-    array = _dense(X)
+        found = encoding.encode(from_frame(X, owner, as_text=encoding.text_columns), owner=owner).X
+        return _of_size(found, encoding.names, owner)
+    array = _of_size(_dense(X), encoding.names, owner)
+    if array.shape[1] != len(encoding.columns) or not all(hasattr(column, "fill") for column in encoding.columns):
+        raise DataError(
+            f"must be a frame, as the first rows were, with the columns {', '.join(encoding.names[:10])}; got an array.",
+            owner=owner,
+            name="X",
+        )
     fills = np.array([column.fill for column in encoding.columns])  # type: ignore[union-attr]
     return np.where(np.isnan(array), fills, array)
+
+
+def _of_size(array: FloatArray, names: Sequence[str], owner: str) -> FloatArray:
+    """Return columns, or refuse cells that are endless or too large to be squared; missing ones pass."""
+    large = np.abs(array) >= MOST
+    if large.any():
+        row, place = (int(at) for at in np.argwhere(large)[0])
+        raise DataError(
+            f"must be below {MOST:g} in size, or missing; column {names[place]!r} has {array[row, place]:g} in row {row}.",
+            owner=owner,
+            name="X",
+        )
+    return array
 
 
 def _dense(X: Any) -> FloatArray:

@@ -99,7 +99,7 @@ class LightGBMAdapter(ModelAdapter):
             X,
             label=y,
             weight=sample_weight,
-            init_score=None if offset is None else np.asarray(offset).reshape(len(y), -1).squeeze(),
+            init_score=None if offset is None else np.asarray(offset).reshape((len(y), -1) if self._each > 1 else -1),
             params={"verbosity": -1},
         )
         rounds = max(self.model.num_trees() // self._each, 1)

@@ -74,7 +74,40 @@ def join(parts: Sequence[Any]) -> Any:
         return sparse.vstack(parts).tocsr()
     import narwhals as nw
 
-    return nw.concat([nw.from_native(part, eager_only=True) for part in parts]).to_native()
+    frames = [nw.from_native(part, eager_only=True) for part in parts]
+    kind = frames[0].implementation
+    if kind.is_polars():
+        import polars as pl
+
+        return pl.concat(parts, how="vertical_relaxed")  # whole numbers in one part may be fractions in another
+    if kind.is_pyarrow():
+        import pyarrow as pa
+
+        return pa.concat_tables(parts, promote_options="permissive")
+    return nw.concat(frames).to_native()
+
+
+def alike(X: Any, known: Any, owner: str) -> Any:
+    """Return rows of the kind of those known before, frames with the same columns in their order, or refuse them."""
+    kinds = [_kind(rows, owner) for rows in (X, known)]
+    if kinds[0] != kinds[1]:
+        raise DataError(f"must be of one kind in every call, {kinds[1]}; got {kinds[0]}.", owner=owner, name="X")
+    names, before = column_names(X, owner), column_names(known, owner)
+    if names is None or before is None or names == before:
+        return X
+    if missing := [name for name in before if name not in names]:
+        raise DataError(
+            f"must have the columns of the rows before; got no {missing[0]!r} among {len(names)} columns.",
+            owner=owner,
+            name="X",
+        )
+    return with_columns(X, before)
+
+
+def _kind(X: Any, owner: str) -> str:
+    if is_matrix(X):
+        return "arrays" if isinstance(X, np.ndarray) else "sparse matrices"
+    return f"frames of {_frame(X, owner).implementation.name.lower()}"
 
 
 def rows_to_values(X: Any) -> dict[str, Any]:
@@ -82,11 +115,13 @@ def rows_to_values(X: Any) -> dict[str, Any]:
     from driftpace.storage.codec import encode
 
     if isinstance(X, np.ndarray):
-        return {"array": encode(np.asarray(X, dtype=np.float64))}
+        if X.dtype.kind not in "biuf":
+            return {"cells": X.tolist(), "shape": list(X.shape)}
+        return {"array": encode(np.asarray(X, dtype=np.float64)), "dtype": X.dtype.str}
     if is_matrix(X):
         parts = {name: np.asarray(getattr(X, name)) for name in ("data", "indices", "indptr")}
         held = {name: encode(part.astype(np.float64 if name == "data" else np.int64)) for name, part in parts.items()}
-        return {"sparse": held, "shape": list(X.shape)}
+        return {"sparse": held, "shape": list(X.shape), "dtype": X.dtype.str}
     import base64
     import io
 
@@ -106,11 +141,14 @@ def rows_from_values(values: Any) -> Any:
     from driftpace.storage.codec import decode
 
     if "array" in values:
-        return decode(values["array"])
+        return decode(values["array"]).astype(values.get("dtype", "<f8"), copy=False)
+    if "cells" in values:
+        return np.array(values["cells"], dtype=object).reshape(values["shape"])
     if "sparse" in values:
         from scipy import sparse
 
         held = {name: decode(part) for name, part in values["sparse"].items()}
+        held["data"] = held["data"].astype(values.get("dtype", "<f8"), copy=False)
         return sparse.csr_matrix((held["data"], held["indices"], held["indptr"]), shape=tuple(values["shape"]))
     import base64
 

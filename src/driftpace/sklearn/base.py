@@ -248,6 +248,9 @@ class DriftpaceEstimator(MetaEstimatorMixin, BaseEstimator):
         if len(targets) != rows:
             raise DataError(f"must have one entry for each of the {rows} rows of X; got {len(targets)}.", name="y")
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if weights is not None and (weights < 0.0).any():
+            row = int(np.argmax(weights < 0.0))
+            raise DataError(f"must not be negative; got {weights[row]} in row {row}.", name="sample_weight")
         return X, targets, weights
 
     def _read(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from driftpace.errors import ProtocolError
+from driftpace.errors import ParameterError, ProtocolError
 from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.losses.softmax import helmert
 from driftpace.models import (
@@ -143,9 +143,16 @@ def trained_again(
     now: int,
 ) -> ModelAdapter:
     """Return the base trained again in the way that was found best; ``coef`` is that of the head."""
+    if not base.trainable:
+        raise ParameterError(
+            f"must be given, since driftpace cannot train a model of {type(base).__name__} again; got None.",
+            owner="Tracker.retrain",
+            name="model",
+        )
     if gain is None or features is None or coef is None:
         raise ProtocolError(
-            "retrain() needs labelled rows, of both classes where there are classes; call tell() first."
+            "retrain() needs labelled rows of two periods or more since the model was last trained, with different targets, "
+            "of each class where there are classes; call tell() first."
         )
     trained = train(base, rows, gain.way, now=now).stage(gain.stage)
     if gain.way == "fresh":

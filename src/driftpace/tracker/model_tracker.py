@@ -22,7 +22,7 @@ from driftpace.models import (
 )
 from driftpace.models.features import MOST_COLUMNS
 from driftpace.models.retraining import Gain
-from driftpace.models.rows import count_rows, join, read_features, rows_from_values, rows_to_values, take
+from driftpace.models.rows import alike, count_rows, join, read_features, rows_from_values, rows_to_values, take
 from driftpace.records import Request, Retraining, StepReport
 from driftpace.storage import write_state
 from driftpace.storage.codec import decode, encode
@@ -217,6 +217,7 @@ class ModelTracker:
         owner = "Tracker.remember"
         state = self._state
         X = state.base.rows(read_features(X, owner), owner)
+        X = self._alike(X, owner)
         rows = count_rows(X)
         codes = self._codes(y, rows, owner)
         weights = None if sample_weight is None else read_weights(sample_weight, owner=owner, rows=rows)
@@ -292,6 +293,7 @@ class ModelTracker:
     def _with_rows(self, X: Any, y: Any, sample_weight: Any, times: Any, owner: str) -> tuple[Tracker, ModelState]:
         state = self._state
         X = state.base.rows(read_features(X, owner), owner)
+        X = self._alike(X, owner)
         rows = count_rows(X)
         self._check_times(times, rows, owner)
         codes = self._codes(y, rows, owner)
@@ -312,6 +314,11 @@ class ModelTracker:
         if probe is None:
             probe = (take(X, np.arange(min(rows, PROBES))), scores[:PROBES])
         return head, replace(state, features=features, open_rows=(*state.open_rows, part), probe=probe)
+
+    def _alike(self, X: Any, owner: str) -> Any:
+        """Return rows of the kind of those that are kept, which they are joined to."""
+        kept = (*self._state.rows[:1], *self._state.open_rows[:1])
+        return alike(X, kept[0].X, owner) if kept else X
 
     def _closed(self, head: Tracker, state: ModelState, report: StepReport) -> ModelState:
         """Return the state after a period: its rows with the scores of its head, and what training would gain."""
