@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from driftpace import LogisticLoss, Tracker
+from driftpace import LogisticLoss, PoissonLoss, Tracker
 from driftpace.adaptive import judge
 from driftpace.errors import DataError
 from driftpace.records import Outcome, Verdict
@@ -161,3 +161,28 @@ def test_a_risk_is_never_negative(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (request.outcome, request.risk_bound) == (Outcome.NONFINITE, math.inf)
     with pytest.raises(DataError, match="rescale the columns"):
         tracker.tell()
+
+
+@pytest.mark.parametrize("kind", ["logistic", "poisson"])
+@pytest.mark.parametrize("periods", [2, 6])
+def test_periods_of_one_class_or_of_no_counts_are_left_again(kind: str, periods: int) -> None:
+    """The curvature of a fit to one class is nothing; an endless Newton step once kept the tracker astray for good."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 3))
+    if kind == "logistic":
+        loss, only = LogisticLoss(l2=1e-4), np.ones(400)
+        y = np.where(rng.random(2000) < 1.0 / (1.0 + np.exp(-2.0 * X[:, 0])), 1.0, -1.0)
+    else:
+        loss, only = PoissonLoss(l2=1e-4), np.zeros(400)
+        y = rng.poisson(np.exp(0.3 * X[:, 0])).astype(np.float64)
+    tracker = Tracker(loss, epsilon=0.05, rng=0)
+    for _ in range(periods):
+        tracker.ask()
+        tracker.tell(X[:400], only)
+    for _ in range(3):
+        tracker.ask()
+        report = tracker.tell(X[:400], y[:400])
+        assert report.risk_bound <= 0.05
+        assert abs(tracker.intercept) < 0.5
+        assert abs(tracker.coef[0] - (2.0 if kind == "logistic" else 0.3)) < 0.5
+    assert tracker.ask().samples < 100

@@ -242,3 +242,87 @@ def test_rows_that_the_model_was_trained_on_are_remembered_for_training_it_again
     advice = tracker.history[-1].retrain
     assert advice is not None
     assert advice.rows == 120  # the rows of the base are never evidence
+
+
+def test_a_period_of_one_row_and_one_without_rows_are_closed(model: Any, rng: np.random.Generator) -> None:
+    tracker = Tracker.for_model(model, epsilon=0.05, rng=0)
+    for rows in (60, 60, 1, 0, 60):
+        tracker.ask()
+        report = tracker.tell(*draw(rows, rng))
+        assert report is not None and report.samples == rows
+        assert np.isfinite(report.risk_bound)
+    assert tracker.predict(np.empty((0, 4))).shape == (0,)
+
+
+def test_rows_are_of_one_kind_in_every_call(model: Any, rng: np.random.Generator) -> None:
+    tracker = Tracker.for_model(model, epsilon=0.05, rng=0)
+    tracker.ask()
+    tracker.tell(*draw(60, rng))
+    X, y = draw(60, rng)
+    tracker.ask()
+    with pytest.raises(DataError, match="one kind in every call, arrays; got frames of pandas"):
+        tracker.tell(pd.DataFrame(X), y)
+    assert tracker.tell(X, y) is not None
+
+
+def test_columns_of_frames_are_taken_by_name_for_a_function_too(rng: np.random.Generator) -> None:
+    tracker = Tracker.for_model(lambda X: X["a"].to_numpy(), task="regression", epsilon=0.05, rng=0)
+    for order in ("ab", "ba"):
+        X = pd.DataFrame(rng.standard_normal((60, 2)), columns=["a", "b"])
+        tracker.ask()
+        tracker.tell(X[list(order)], X.a + 0.1 * rng.standard_normal(60))
+    tracker.ask()
+    with pytest.raises(DataError, match="must have the columns of the rows before; got no 'b'"):
+        tracker.tell(X[["a"]], X.a)
+
+
+@pytest.mark.parametrize("cell", [np.inf, 1e300])
+def test_a_cell_that_no_head_can_use_is_refused_from_the_first_row_on(
+    model: Any, rng: np.random.Generator, cell: float
+) -> None:
+    X, y = draw(60, rng)
+    wrong = X.copy()
+    wrong[5, 1] = cell
+    tracker = Tracker.for_model(model, epsilon=0.05, rng=0)
+    for _ in range(2):
+        tracker.ask()
+        for call in (tracker.fit_pool, lambda rows: tracker.tell(rows, y)):
+            if tracker.head_features is None or call != tracker.fit_pool:
+                with pytest.raises(DataError, match=r"must be below 1e\+75 in size, or missing; column '1' has"):
+                    call(wrong)
+        tracker.tell(X, y)
+        with pytest.raises(DataError, match=r"must be below 1e\+75 in size"):
+            tracker.predict(wrong)
+
+
+def test_single_precision_is_kept_when_a_tracker_is_saved(rng: np.random.Generator, tmp_path: Path) -> None:
+    from sklearn.linear_model import Ridge
+
+    X, y = draw(300, rng)
+    tracker = Tracker.for_model(Ridge().fit(X, y), epsilon=0.05, rng=0)
+    for _ in range(2):
+        tracker.ask()
+        tracker.tell(X.astype(np.float32), y)
+    tracker.save(tmp_path / "state.json")
+    again = Tracker.load(tmp_path / "state.json")
+    gains = []
+    for one in (tracker, again):
+        one.ask()
+        gains.append(one.tell(X.astype(np.float32), y).retrain.gain)
+    assert gains[0] is not None
+    assert gains[0] == gains[1]
+
+
+def test_a_function_cannot_be_trained_again_and_says_so() -> None:
+    tracker = Tracker.for_model(lambda X: X[:, 0], task="regression", epsilon=0.05)
+    with pytest.raises(ParameterError, match=r"retrain\(model=...\) must be given"):
+        tracker.retrain()
+
+
+def test_a_constant_target_that_scores_and_columns_fit_exactly_is_no_overflow(rng: np.random.Generator) -> None:
+    X = rng.standard_normal((300, 4))
+    tracker = Tracker.for_model(lambda rows: rows[:, 0], task="regression", epsilon=0.05, rng=0)
+    tracker.ask()
+    report = tracker.tell(X, np.ones(300))
+    assert 0.0 < report.risk_bound <= 0.035
+    assert np.allclose(tracker.predict(X), 1.0, atol=1e-3)

@@ -598,9 +598,7 @@ def _vector_terms(
 
 
 def _positive(matrix: FloatArray) -> FloatArray:
-    """Return a sum of squares that rounding has made negative in some direction with nothing there."""
-    if float(matrix.diagonal().min()) >= 0.0:
-        return matrix
+    """Return a sum of squares without what rounding has made negative, in a direction that has nothing."""
     values, basis = np.linalg.eigh(0.5 * (matrix + matrix.T))
     return np.asarray((basis * np.maximum(values, 0.0)) @ basis.T)
 
@@ -625,10 +623,13 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     )
     level, upper = noise_of(memory.noise.with_rows(sums).estimate(), floor, margin)
     old_scores, score_rows = memory.kept_scores
-    scatter = _positive(white.white_matrix(old_scores + added)) / (count + score_rows)
+    scatter = white.white_matrix(old_scores + added) / (count + score_rows)
     total = float(np.trace(scatter))
     scatter = curvature * (scatter * (upper * size / total) if total > 0.0 else upper * np.eye(size))
-    covariance = inverse @ with_diagonal(count * scatter, upper * fitted.noise_ratio * strength) @ inverse
+    held = upper * fitted.noise_ratio * strength
+    covariance = inverse @ with_diagonal(count * scatter, held) @ inverse
+    if float(covariance.diagonal().min()) < 0.0:
+        covariance = inverse @ with_diagonal(count * _positive(scatter), held) @ inverse
     old, old_rows = _metric_of_period(rows, memory, terms, curvature)
     seen = with_diagonal((terms.hessian + old) / (rows.mass + old_rows), rows.penalty)
     cost = float(np.sum(white.white_matrix(seen) * covariance))
