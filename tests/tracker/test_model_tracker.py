@@ -249,7 +249,8 @@ def test_a_period_of_one_row_and_one_without_rows_are_closed(model: Any, rng: np
     for rows in (60, 60, 1, 0, 60):
         tracker.ask()
         report = tracker.tell(*draw(rows, rng))
-        assert report is not None and report.samples == rows
+        assert report is not None
+        assert report.samples == rows
         assert np.isfinite(report.risk_bound)
     assert tracker.predict(np.empty((0, 4))).shape == (0,)
 
@@ -326,3 +327,11 @@ def test_a_constant_target_that_scores_and_columns_fit_exactly_is_no_overflow(rn
     report = tracker.tell(X, np.ones(300))
     assert 0.0 < report.risk_bound <= 0.035
     assert np.allclose(tracker.predict(X), 1.0, atol=1e-3)
+
+
+def test_a_model_of_one_class_is_refused(rng: np.random.Generator) -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    X = rng.standard_normal((20, 2))
+    with pytest.raises(ParameterError, match="must be a model of at least two classes; got 1"):
+        Tracker.for_model(DecisionTreeClassifier().fit(X, ["a"] * 20), epsilon=0.1)

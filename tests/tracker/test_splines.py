@@ -173,3 +173,25 @@ def test_first_rows_that_cannot_show_knots_change_nothing() -> None:
         tracker.tell(*curve(40, np.random.default_rng(0)), final=False)
     assert tracker.encoding is None
     tracker.tell(pd.DataFrame({"c": np.arange(40.0)}), np.zeros(40), final=False)
+
+
+@pytest.mark.parametrize(
+    "expand", [{}, {"splines": True}, {"splines": {"a": "b-spline"}}, {"interactions": [("a", "k")]}]
+)
+def test_an_empty_frame_shows_neither_categories_nor_knots(expand: dict[str, Any], rng: np.random.Generator) -> None:
+    X = pd.DataFrame({"a": rng.standard_normal(300), "k": rng.choice(list("xyz"), 300)})
+    y = np.sin(2.0 * X.a) + 2.0 * (X.k == "x") + 0.2 * rng.standard_normal(300)
+    made = []
+    for empty in (False, True):
+        tracker = Tracker(SquaredLoss(), epsilon=0.05, rng=0, **expand)
+        with pytest.raises(DataError, match=r"fit_pool\(pool=...\) must have at least one row; got none"):
+            tracker.fit_pool(X[:0])
+        tracker.ask()
+        if empty:
+            tracker.tell(X[:0], y[:0], final=False)
+        tracker.tell(X, y)
+        made.append(tracker)
+        tracker.ask()
+        tracker.tell(X[:0], y[:0])
+    assert made[0].columns == made[1].columns
+    assert np.array_equal(made[0].coef, made[1].coef)

@@ -204,6 +204,8 @@ def class_labels(count: int, given: Sequence[Any] | None, own: Sequence[Any] | N
     >>> class_labels(2, np.array(["no", "yes"]))
     ('no', 'yes')
     """
+    if count < 2:
+        raise ParameterError(f"must be a model of at least two classes; got {count}.", owner="adapt", name="model")
     known = None if own is None else tuple(plain(label) for label in own)
     labels = known if given is None else tuple(plain(label) for label in given)
     if labels is None:

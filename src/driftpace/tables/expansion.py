@@ -316,6 +316,8 @@ def _basis(values: FloatArray, kind: str, knots: FloatArray) -> FloatArray:
     if kind == "natural":
         cubes = np.maximum(at[:, None] - places[:-1], 0.0) ** _ORDER / (1.0 - places[:-1])
         return np.column_stack([np.ones(len(at)), at, cubes[:, :-1] - cubes[:, -1:]])
+    if not len(at):  # which SciPy does not take
+        return np.zeros((0, len(knots) + _ORDER + 1))
     from scipy.interpolate import BSpline  # slow to import, and not always needed
 
     ends = np.concatenate([np.zeros(_ORDER), places, np.ones(_ORDER)])

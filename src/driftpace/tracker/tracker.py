@@ -515,6 +515,8 @@ class Tracker:
             raise ProtocolError("fit_pool() must be called before the first rows of a period are delivered.")
         learned, first = self._encoding, not self._state.rows_seen
         notes: tuple[str, ...] = ()
+        if self._shows_nothing(pool):
+            raise DataError("must have at least one row; got none.", owner=owner, name="pool")
         layout, pool = self._laid_out(pool, owner)
         method, state = self._widened(pool)
         if not is_frame(pool, owner) and _is_wide(method):
@@ -711,6 +713,8 @@ class Tracker:
         for name, value in more.items():
             if X is None and value is not None:
                 raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name=name)
+        if X is not None and self._shows_nothing(X) and not len(y):
+            X = None
         if X is not None:
             layout, X = self._laid_out(X, "Tracker.tell")
             event, encoding, labels, method, state = self._event(X, y, more, "Tracker.tell")
@@ -1398,6 +1402,15 @@ class Tracker:
             X=rows.X, y=targets, columns=rows.columns, groups=codes, weights=weights, ids=ids, annotators=annotators
         )
         return event, encoding, labels, method, state
+
+    def _shows_nothing(self, X: Any) -> bool:
+        """Return whether the first frame, or the first rows of columns to expand, has no rows that could show how it is read."""
+        if self._encoding is not None or self._layout is not None or self._state.rows_seen or self._state.gathered:
+            return False
+        shape = getattr(X, "shape", None)
+        if not shape or shape[0] or isinstance(X, InputRows):
+            return False
+        return self._expand is not None or is_frame(X, "Tracker.tell")
 
     def _laid_out(self, X: Any, owner: str) -> "tuple[FrameLayout | None, Any]":
         """Return the layout of frames with texts or lists, which the first one shows, and rows as a matrix."""
