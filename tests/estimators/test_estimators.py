@@ -398,3 +398,10 @@ def test_without_scikit_learn_the_extra_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stderr.strip().endswith('pip install "driftpace[sklearn]".')
+
+
+@pytest.mark.parametrize("estimator", [None, LinearRegression()])
+def test_negative_weights_are_refused_before_anything_is_trained(estimator: Any, rng: np.random.Generator) -> None:
+    X = rng.standard_normal((60, 2))
+    with pytest.raises(DataError, match=r"fit\(sample_weight=...\) must not be negative; got -1.0 in row 0"):
+        DriftpaceRegressor(estimator).fit(X, X[:, 0], sample_weight=-np.ones(60), period=np.repeat([1, 2], 30))

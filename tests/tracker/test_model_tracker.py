@@ -309,7 +309,10 @@ def test_single_precision_is_kept_when_a_tracker_is_saved(rng: np.random.Generat
     gains = []
     for one in (tracker, again):
         one.ask()
-        gains.append(one.tell(X.astype(np.float32), y).retrain.gain)
+        report = one.tell(X.astype(np.float32), y)
+        assert report is not None
+        assert report.retrain is not None
+        gains.append(report.retrain.gain)
     assert gains[0] is not None
     assert gains[0] == gains[1]
 
@@ -325,6 +328,7 @@ def test_a_constant_target_that_scores_and_columns_fit_exactly_is_no_overflow(rn
     tracker = Tracker.for_model(lambda rows: rows[:, 0], task="regression", epsilon=0.05, rng=0)
     tracker.ask()
     report = tracker.tell(X, np.ones(300))
+    assert report is not None
     assert 0.0 < report.risk_bound <= 0.035
     assert np.allclose(tracker.predict(X), 1.0, atol=1e-3)
 
