@@ -170,7 +170,8 @@ def test_periods_of_one_class_or_of_no_counts_are_left_again(kind: str, periods:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 3))
     if kind == "logistic":
-        loss, only = LogisticLoss(l2=1e-4), np.ones(400)
+        loss: LogisticLoss | PoissonLoss = LogisticLoss(l2=1e-4)
+        only = np.ones(400)
         y = np.where(rng.random(2000) < 1.0 / (1.0 + np.exp(-2.0 * X[:, 0])), 1.0, -1.0)
     else:
         loss, only = PoissonLoss(l2=1e-4), np.zeros(400)
@@ -182,6 +183,7 @@ def test_periods_of_one_class_or_of_no_counts_are_left_again(kind: str, periods:
     for _ in range(3):
         tracker.ask()
         report = tracker.tell(X[:400], y[:400])
+        assert report is not None
         assert report.risk_bound <= 0.05
         assert abs(tracker.intercept) < 0.5
         assert abs(tracker.coef[0] - (2.0 if kind == "logistic" else 0.3)) < 0.5
