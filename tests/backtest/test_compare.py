@@ -111,7 +111,9 @@ def test_trees_that_never_pay_are_named() -> None:
         ComparedModel(kind="linear", detail="", labels=20.0, loss=0.3),
         ComparedModel(kind="trees", detail="", labels=1000.0, loss=0.31),
     )
-    assert found.advice.endswith("0.3 with 20 labels a period; trees fitted again do no better: 0.31 with 1,000 labels a period.")
+    assert found.advice.endswith(
+        "0.3 with 20 labels a period; trees fitted again do no better: 0.31 with 1,000 labels a period."
+    )
 
 
 def test_a_tracker_that_ran_out_of_rows_says_so() -> None:

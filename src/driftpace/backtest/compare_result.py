@@ -113,7 +113,9 @@ class ModelComparison:
         trees = [each for each in self.models if each.kind == "trees"]
         if trees and best[-1].kind != "trees":
             least = min(trees, key=lambda one: one.loss)
-            parts.append(f"trees fitted again do no better: {_loss(least.loss)} with {least.labels:,.0f} labels a period")
+            parts.append(
+                f"trees fitted again do no better: {_loss(least.loss)} with {least.labels:,.0f} labels a period"
+            )
         text = "; ".join(parts)
         return f"{text[:1].upper()}{text[1:]}."
 

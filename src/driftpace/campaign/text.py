@@ -135,7 +135,9 @@ def base_lines(retrain: "Retraining | None") -> list[Line]:
     if retrain.gain is None or retrain.error is None:
         return [("Base", f"{age}; too few labels to say what training it again would gain ({over})")]
     if retrain.due:
-        gain = f"training it again would gain {retrain.gain:#.3g} ± {retrain.error:#.2g} ({over}): run driftpace retrain"
+        gain = (
+            f"training it again would gain {retrain.gain:#.3g} ± {retrain.error:#.2g} ({over}): run driftpace retrain"
+        )
     else:
         gain = f"no need to train it again: the expected gain is {retrain.gain:.2g} ± {retrain.error:.2g} ({over})"
     return [("Base", f"{age}; {gain}")]
