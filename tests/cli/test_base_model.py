@@ -60,6 +60,17 @@ def test_a_model_is_followed_and_trained_again(flats: Path, run: Run) -> None:
     assert run("doctor")[0] == 0
 
 
+def test_a_budget_of_a_followed_model_is_planned(flats: Path, run: Run) -> None:
+    run("init", "flats", "--model", "model.txt", "--target", "price", "--epsilon", "0.05")
+    for week in range(3):
+        run("ask", "flats", "--key", f"w{week}")
+        run("tell", "flats", f"w{week}.csv", "--close")
+    code, out, err = run("plan", "flats", "--budget", "300", "--horizon", "4")
+    assert err == ""
+    assert code in (0, 10, 20)
+    assert "period" in out
+
+
 def test_taking_back_rows_that_trained_the_base_is_said(flats: Path, run: Run) -> None:
     run("init", "flats", "--model", "model.txt", "--target", "price", "--epsilon", "0.05")
     for week in range(3):
