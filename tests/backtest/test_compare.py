@@ -101,8 +101,8 @@ def test_advice_names_the_best_of_each_kind_on_the_frontier() -> None:
     )
     assert [each.kind for each in found.frontier] == ["frozen", "linear", "head", "trees"]
     assert found.advice == (
-        "Without labels the trees as they are reach 0.4; with 60 labels a period a linear model reaches 0.336; a head on the trees "
-        "of the first periods 0.318 with 90 labels a period; trees fitted again need 1,500 labels a period to do better: 0.313."
+        "Without labels the trees as trained have a loss of 0.4; a linear model reaches 0.336 with 60 labels a period, "
+        "a head on the trees 0.318 with 90, trees fitted again 0.313 with 1,500."
     )
 
 
@@ -111,7 +111,22 @@ def test_trees_that_never_pay_are_named() -> None:
         ComparedModel(kind="linear", detail="", labels=20.0, loss=0.3),
         ComparedModel(kind="trees", detail="", labels=1000.0, loss=0.31),
     )
-    assert found.advice.endswith("trees fitted again do no better with 1,000: 0.31.")
+    assert found.advice.endswith(
+        "0.3 with 20 labels a period; trees fitted again do no better: 0.31 with 1,000 labels a period."
+    )
+
+
+def test_a_tracker_that_ran_out_of_rows_says_so() -> None:
+    found = made(
+        ComparedModel(kind="linear", detail="target 0.01", labels=990.0, loss=0.33, epsilon=0.01, excess=0.0284),
+        ComparedModel(kind="head", detail="target 0.01", labels=600.0, loss=0.31, epsilon=0.01, excess=0.004),
+        ComparedModel(kind="trees", detail="990 a period", labels=990.0, loss=0.3),
+    )
+    rows = {row[0]: row for row in found.table_rows()}
+    assert rows["linear model"][1] == "target 0.01, every row bought"
+    assert rows["linear model"][4] == "missed: excess loss 0.028, target 0.01"
+    assert rows["head on trees"][1] == "target 0.01"
+    assert rows["trees fitted again"][1] == "990 a period"
 
 
 class TestRefusals:

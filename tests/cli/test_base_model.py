@@ -49,7 +49,7 @@ def test_a_model_is_followed_and_trained_again(flats: Path, run: Run) -> None:
     assert run("retrain", "flats", "--reason", "a trial", "--dry-run")[2] == "Nothing was written.\n"
     assert content() == before
     code, out, _ = run("retrain", "flats", "--reason", "the alarm", "--who", "Ada")
-    assert (code, out.splitlines()[0]) == (0, "flats: the base is trained again.")
+    assert (code, out.splitlines()[0]) == (0, "flats: the base was trained again.")
     assert "trained again since the last period" in run("status", "flats")[1]
     assert "Base trained again on 450 rows before period 4" in run("log", "flats")[1]
     run("tell", "flats", "w3.csv")
@@ -58,6 +58,33 @@ def test_a_model_is_followed_and_trained_again(flats: Path, run: Run) -> None:
     number = next(entry["seq"] for entry in entries if entry["kind"] == "retrained")
     assert run("undo", "flats", "--entry", str(number), "--reason", "not yet")[0] == 0
     assert run("doctor")[0] == 0
+
+
+def test_a_budget_of_a_followed_model_is_planned(flats: Path, run: Run) -> None:
+    run("init", "flats", "--model", "model.txt", "--target", "price", "--epsilon", "0.05")
+    for week in range(3):
+        run("ask", "flats", "--key", f"w{week}")
+        run("tell", "flats", f"w{week}.csv", "--close")
+    code, out, err = run("plan", "flats", "--budget", "300", "--horizon", "4")
+    assert err == ""
+    assert code in (0, 10, 20)
+    assert "period" in out
+
+
+def test_taking_back_rows_that_trained_the_base_is_said(flats: Path, run: Run) -> None:
+    run("init", "flats", "--model", "model.txt", "--target", "price", "--epsilon", "0.05")
+    for week in range(3):
+        run("ask", "flats", "--key", f"w{week}")
+        run("tell", "flats", f"w{week}.csv", "--close")
+    given = ("undo", "flats", "--delivery", "w2.csv", "--reason", "another city", "--dry-run")
+    assert "the base was trained on these rows" not in run(*given)[1]
+    run("retrain", "flats", "--reason", "the alarm")
+    entries = json.loads(run("log", "flats", "--format", "json")[1])
+    number = next(entry["seq"] for entry in entries if entry["kind"] == "retrained")
+    assert f"the base was trained on these rows too, by entry {number} of the log" in run(*given)[1]
+    assert json.loads(run(*given, "--format", "json")[1])["trained"] == number
+    run("undo", "flats", "--entry", str(number), "--reason", "not yet")
+    assert "the base was trained on these rows" not in run(*given)[1]
 
 
 def test_refusals_change_nothing(flats: Path, run: Run) -> None:

@@ -32,6 +32,9 @@ def test_a_report_is_one_page_and_leaves_the_campaign_alone(tmp_path: Path) -> N
         "Log",
     ):
         assert f">{heading}<" in page
+    order = campaign.status().order
+    assert order is not None
+    assert page.count("– untested") == sum(not one.judged for one in order.request.assumptions) > 0
     written = report.write_page(page, tmp_path / "deep" / "prices.html")
     assert written.read_text(encoding="utf-8") == page
 

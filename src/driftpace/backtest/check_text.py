@@ -114,8 +114,8 @@ def drift_sentence(drift: DriftGlance) -> str:
     """Return what an old model loses, in words.
 
     >>> print(drift_sentence(DriftGlance(first="1977 to 1985", last="1994 to 2002", stale=1.3, fresh=1.0, constant=1.2)))
-    A model of 1977 to 1985 has 30 % more loss on 1994 to 2002 than one fitted there; predicting the same for every row would be
-    better than the old model.
+    A model fitted to periods 1977 to 1985 has 30 % more loss on periods 1994 to 2002 than one fitted there; predicting the same
+    for every row would be better than the old model.
     """
     if drift.constant <= drift.fresh * (1.0 + NOTHING_GAINED):
         return (
@@ -123,15 +123,15 @@ def drift_sentence(drift: DriftGlance) -> str:
             "predicting the same for every row."
         )
     if drift.excess < 0.01:
-        return f"A model of {drift.first} is as good on {drift.last} as one fitted there: hardly any drift."
+        return f"A model fitted to periods {drift.first} is as good on periods {drift.last} as one fitted there: hardly any drift."
     worse = (
         "; predicting the same for every row would be better than the old model" if drift.stale > drift.constant else ""
     )
     if drift.excess > 1.0:
-        more = f"{number(1.0 + drift.excess)} times the loss on {drift.last} of"
+        more = f"{number(1.0 + drift.excess)} times the loss on periods {drift.last} of"
     else:
-        more = f"{number(100.0 * drift.excess)} % more loss on {drift.last} than"
-    return f"A model of {drift.first} has {more} one fitted there{worse}."
+        more = f"{number(100.0 * drift.excess)} % more loss on periods {drift.last} than"
+    return f"A model fitted to periods {drift.first} has {more} one fitted there{worse}."
 
 
 def _estimate(estimate: LabelEstimate, check: TableCheck) -> str:

@@ -21,6 +21,11 @@ TITLES = {
 BETTER = 0.005
 """A model that costs more labels is worth naming where its loss is lower by this share."""
 
+ALL = 0.95
+"""A tracker that bought this share of the rows of a median period ran out of rows."""
+
+_NAMES = {"linear": "a linear model", "head": "a head on the trees", "trees": "trees fitted again"}
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ComparedModel:
@@ -45,11 +50,12 @@ class ComparedModel:
         """What was promised and what was measured, as text; empty where nothing was promised.
 
         >>> ComparedModel(kind="head", detail="", labels=60.0, loss=0.3, epsilon=0.02, excess=0.031).promise
-        'missed: 0.031 of 0.02'
+        'missed: excess loss 0.031, target 0.02'
         """
         if self.epsilon is None or self.excess is None:
             return ""
-        return f"{'kept' if self.excess <= self.epsilon else 'missed'}: {max(self.excess, 0.0):.3f} of {self.epsilon:g}"
+        kept = "kept" if self.excess <= self.epsilon else "missed"
+        return f"{kept}: excess loss {max(self.excess, 0.0):.2g}, target {self.epsilon:g}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,16 +102,26 @@ class ModelComparison:
                 best[-1] = each
             else:
                 best.append(each)
-        parts = [_phrase(each) for each in best]
+        free = [each for each in best if each.kind == "frozen"]
+        paid = [each for each in best if each.kind != "frozen"]
+        parts = [f"without labels the trees as trained have a loss of {_loss(each.loss)}" for each in free]
+        if paid:
+            first = f"{_NAMES[paid[0].kind]} reaches {_loss(paid[0].loss)} with {paid[0].labels:,.0f} labels a period"
+            first = first.replace("again reaches", "again reach")
+            others = [f"{_NAMES[each.kind]} {_loss(each.loss)} with {each.labels:,.0f}" for each in paid[1:]]
+            parts.append(", ".join([first, *others]))
         trees = [each for each in self.models if each.kind == "trees"]
-        last = best[-1]
-        if trees and last.kind != "trees":
-            top = max(trees, key=lambda one: one.labels)
+        if trees and best[-1].kind != "trees":
+            least = min(trees, key=lambda one: one.loss)
             parts.append(
-                f"trees fitted again do no better with {top.labels:,.0f}: {_loss(min(one.loss for one in trees))}"
+                f"trees fitted again do no better: {_loss(least.loss)} with {least.labels:,.0f} labels a period"
             )
         text = "; ".join(parts)
         return f"{text[:1].upper()}{text[1:]}."
+
+    def every_row_bought(self, model: ComparedModel) -> bool:
+        """Whether a tracker asked for (nearly) all rows that there were, so that its target was out of reach."""
+        return model.epsilon is not None and model.labels >= ALL * self.rows
 
     def to_values(self) -> dict[str, Any]:
         """Return everything as JSON values, the frontier and the advice included."""
@@ -130,7 +146,7 @@ class ModelComparison:
         return [
             (
                 TITLES[each.kind],
-                each.detail,
+                each.detail + (", every row bought" if self.every_row_bought(each) else ""),
                 f"{each.labels:,.0f}",
                 _loss(each.loss) + ("" if each.error is None else f" ± {each.error:.2g}"),
                 each.promise,
@@ -152,18 +168,8 @@ class ModelComparison:
         ]
 
 
-HEADS = ("model", "how", "labels a period", "loss", "promise", "re-trained", "frontier")
+HEADS = ("model", "setting", "labels a period", "loss", "promise", "retrained", "frontier")
 """The columns of :meth:`ModelComparison.table_rows`."""
-
-
-def _phrase(model: ComparedModel) -> str:
-    labels = f"{model.labels:,.0f}"
-    return {
-        "frozen": f"without labels the trees as they are reach {_loss(model.loss)}",
-        "linear": f"with {labels} labels a period a linear model reaches {_loss(model.loss)}",
-        "head": f"a head on the trees of the first periods {_loss(model.loss)} with {labels} labels a period",
-        "trees": f"trees fitted again need {labels} labels a period to do better: {_loss(model.loss)}",
-    }[model.kind]
 
 
 def _loss(value: float) -> str:

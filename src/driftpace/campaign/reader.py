@@ -254,6 +254,11 @@ class CampaignReader:
         state = self._handle.load()
         if isinstance(state.method, HeadMethod):
             raise ProtocolError("tracker() requires a campaign without a model; Tracker.for_model tracks one.")
+        return self.planning_tracker()
+
+    def planning_tracker(self) -> Tracker:
+        """Return a tracker in the current state that plans; of a campaign of a model, that of its head."""
+        state = self._handle.load()
         reports = [row.report for row in self.ledger()]
         return Tracker.from_snapshot(state.method, state.state, reports, classes=_learned(state.definition))
 

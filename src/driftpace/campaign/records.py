@@ -299,6 +299,8 @@ class Undone:
         Closed periods that were absorbed again.
     order : Order, optional
         The open order afterwards.
+    trained : int, optional
+        Number of the entry by which the base was trained on rows that no longer count.
     """
 
     entry: int
@@ -310,6 +312,7 @@ class Undone:
     written_off: Money | None = None
     revision: Revision | None = None
     order: Order | None = None
+    trained: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -125,6 +125,7 @@ def undone_json(undone: Undone) -> dict[str, Any]:
         "written_off": money_json(undone.written_off),
         "revision": revision_json(undone.revision),
         "order": None if undone.order is None else order_json(undone.order),
+        "trained": undone.trained,
     }
 
 

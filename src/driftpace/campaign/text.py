@@ -123,6 +123,8 @@ def base_lines(retrain: "Retraining | None") -> list[Line]:
     >>> from driftpace.records import Retraining
     >>> base_lines(Retraining(due=True, gain=0.012, error=0.004, lower=0.007, threshold=0.006, rows=420, periods=8, since=7))
     [('Base', '7 periods old; training it again would gain 0.0120 ± 0.0040 (420 rows of 8 periods): run driftpace retrain')]
+    >>> base_lines(Retraining(due=False, gain=-2e-4, error=8e-4, lower=-1e-3, threshold=0.006, rows=342, periods=2, since=2))
+    [('Base', '2 periods old; no need to train it again: the expected gain is -0.0002 ± 0.0008 (342 rows of 2 periods)')]
     """
     if retrain is None:
         return []
@@ -132,8 +134,13 @@ def base_lines(retrain: "Retraining | None") -> list[Line]:
     over = f"{plural(retrain.rows, 'row')} of {plural(retrain.periods, 'period')}"
     if retrain.gain is None or retrain.error is None:
         return [("Base", f"{age}; too few labels to say what training it again would gain ({over})")]
-    gain = f"{age}; training it again would gain {retrain.gain:#.3g} ± {retrain.error:#.2g} ({over})"
-    return [("Base", f"{gain}: run driftpace retrain" if retrain.due else f"{gain}, which is not needed yet")]
+    if retrain.due:
+        gain = (
+            f"training it again would gain {retrain.gain:#.3g} ± {retrain.error:#.2g} ({over}): run driftpace retrain"
+        )
+    else:
+        gain = f"no need to train it again: the expected gain is {retrain.gain:.2g} ± {retrain.error:.2g} ({over})"
+    return [("Base", f"{age}; {gain}")]
 
 
 def receipt_sentence(receipt: "Receipt", source: str) -> str:
@@ -247,6 +254,9 @@ def undone_lines(undone: "Undone") -> list[Line]:
         lines.append(("Open", f"{period_name(undone.reopened, key)} is open again"))
     if undone.revision is not None:
         lines.append(("Revised", undone.revision.sentence))
+    if undone.trained is not None:
+        entry = f"the base was trained on these rows too, by entry {undone.trained} of the log"
+        lines.append(("Warning", f"{entry}; undo that entry, then train it again without them"))
     if undone.written_off is not None:
         lines.append(("Paid", f"{undone.written_off} stays paid for rows that no longer count"))
     if undone.order is not None:

@@ -97,7 +97,17 @@ def undo(
         written_off=written_off,
         revision=revision,
         order=after.order,
+        trained=_trained_since(log, plan),
     )
+
+
+def _trained_since(log: Sequence[Entry], plan: _Plan) -> int | None:
+    """Return the last training of the base that used rows of a delivery; one is not done again when they are taken back."""
+    if plan.kind != "delivered":
+        return None
+    first, gone = plan.entries[0].seq, undone_by(log)
+    trained = [entry.seq for entry in log[first:] if entry.kind == "retrained" and not entry.body["given"]]
+    return next((seq for seq in reversed(trained) if seq not in gone), None)
 
 
 def record_revision(

@@ -162,7 +162,7 @@ def retrain(
 
     with opened_campaign(storage, name) as campaign:
         status = campaign.retrain(model, reason=reason, who=user_name(who), dry_run=dry_run)
-    what = "the base is replaced" if model is not None else "the base is trained again"
+    what = "the base was replaced" if model is not None else "the base was trained again"
     print_change(form, f"{name}: {what}.", [("Next", status.todo)], status_json(status), written=not dry_run)
 
 

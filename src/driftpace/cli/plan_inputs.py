@@ -58,7 +58,7 @@ class PlanSource:
             what = "is a folder" if Path(name).is_dir() else "is neither"
             raise ParameterError(f"NAME must be a campaign, or a file that Tracker.save() wrote; {name!r} {what}.")
         with opened_campaign(storage, name) as campaign:
-            source = cls._of_tracker(campaign.tracker(), name)
+            source = cls._of_tracker(campaign.planning_tracker(), name)
             status = campaign.status()
         if source.epsilon is not None:
             return source

@@ -30,6 +30,8 @@ class Retraining:
     >>> advice = Retraining(due=True, gain=0.012, error=0.004, lower=0.007, threshold=0.006, rows=420, periods=8, since=7)
     >>> bool(advice), advice.sentence
     (True, 'training the base again would lower the loss by 0.0120 ± 0.0040 (420 rows of 8 periods)')
+    >>> Retraining(due=False, gain=-0.005, error=0.0083, lower=-0.016, threshold=0.006, rows=727, periods=3, since=3).sentence
+    'the base need not be trained again: the expected gain is -0.005 ± 0.0083 (727 rows of 3 periods)'
     """
 
     due: bool
@@ -51,7 +53,6 @@ class Retraining:
         over = f"{self.rows:,} rows of {self.periods} period{'' if self.periods == 1 else 's'}"
         if self.gain is None or self.error is None:
             return f"too few labels to say whether the base should be trained again ({over})"
-        amount = f"{self.gain:#.3g} ± {self.error:#.2g} ({over})"
         if self.due:
-            return f"training the base again would lower the loss by {amount}"
-        return f"the base need not be trained again: it would lower the loss by {amount}"
+            return f"training the base again would lower the loss by {self.gain:#.3g} ± {self.error:#.2g} ({over})"
+        return f"the base need not be trained again: the expected gain is {self.gain:.2g} ± {self.error:.2g} ({over})"

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from driftpace.campaign.log_text import describe_entry
-from driftpace.campaign.text import capitalized, measured_check, order_lines, order_sentence, period_name
+from driftpace.campaign.text import base_lines, capitalized, measured_check, order_lines, order_sentence, period_name
 from driftpace.formatting import known_number, plural
 from driftpace.records import AnnotatorReport, Assumption, Audit, MetricReport, Money, Verdict
 from driftpace.report import campaign_figures
@@ -152,7 +152,7 @@ def _assumptions(status: "Status") -> str:
         assumptions = status.order.request.assumptions
     elif status.last is not None:
         assumptions = status.last.assumptions
-    rows = [(_TONES[one.verdict], one.name, "", one.sentence) for one in assumptions]
+    rows = [(_TONES[one.verdict] if one.judged else "open", one.name, "", one.sentence) for one in assumptions]
     return (
         '<section aria-labelledby="rests-title"><h2 id="rests-title">Assumptions</h2>'
         f"{assumptions_html(rows, 'No checks yet.')}</section>"
@@ -191,6 +191,7 @@ def _configuration(campaign: "Campaign", status: "Status") -> str:
         ("Classes", "" if definition.classes is None else ", ".join(definition.classes)),
         ("Loss", definition.loss),
         ("Target", status.target),
+        ("Base model", "" if status.last is None else "; ".join(text for _, text in base_lines(status.last.retrain))),
         ("Annotators", definition.annotator or ""),
         ("Noise of labels", "" if status.annotators is None else _noise_of_labels(status.annotators)),
         ("Rows", "kept" if status.keep_rows else "discarded when a period is closed"),

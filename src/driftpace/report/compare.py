@@ -100,7 +100,9 @@ def _cards(result: ModelComparison) -> str:
         Card(
             title=TITLES[each.kind].capitalize(),
             value=f"{each.loss:.3g}",
-            note=f"with {each.labels:,.0f} labels a period" + (f"; {each.promise}" if each.promise else ""),
+            note=f"with {each.labels:,.0f} labels a period"
+            + (f"; {each.promise}" if each.promise else "")
+            + ("; every row was bought" if result.every_row_bought(each) else ""),
             tone="warn" if each.promise.startswith("missed") else "",
         )
         for each in _best_of_kinds(result)

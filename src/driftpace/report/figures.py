@@ -263,16 +263,26 @@ class NumericFigure(ReportFigure):
         return ReportFigure._trace(self, label, values, shown) | {"x": list(self.places)}
 
 
+_FINE = [1, 1.5, 2, 3, 4, 5, 6, 8]
+
+
 def decades(values: Sequence[float]) -> list[float]:
-    """Return round numbers for a logarithmic axis: 1, 2 and 5 of each power of ten, or the powers alone where there are many.
+    """Return round numbers for a logarithmic axis: 1, 2 and 5 of each power of ten, the powers alone or finer steps.
 
     >>> decades([0.03, 0.4]), decades([0.001, 2000.0])
     ([0.02, 0.05, 0.1, 0.2, 0.5], [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10000.0])
+    >>> decades([0.0575, 0.178]), decades([0.462, 0.508])
+    ([0.06, 0.08, 0.1, 0.15], [0.47, 0.48, 0.49, 0.5])
     """
     low, high = min(values), max(values)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     digits = (1, 2, 5) if len(powers) <= 4 else (1,)
     marks = [float(f"{digit}e{power}") for power in powers for digit in digits]
+    if high > low and sum(low <= mark <= high for mark in marks) < 3:
+        for steps in (_FINE, *([digit / split for digit in range(split, 10 * split)] for split in (10, 20, 100))):
+            inside = [mark for power in powers for each in steps if low <= (mark := float(f"{each}e{power}")) <= high]
+            if len(inside) >= 3:
+                return inside
     return [mark for mark in marks if low / 2 <= mark <= high * (2 if len(digits) > 1 else 10)]
 
 

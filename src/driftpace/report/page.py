@@ -12,7 +12,7 @@ from typing import Any
 from driftpace.errors import MissingExtraError
 from driftpace.report.figures import LegendKey, ReportFigure
 
-BADGES = {"bad": "✗ fails", "warn": "! careful", "good": "✓ holds"}
+BADGES = {"bad": "✗ fails", "warn": "! careful", "good": "✓ holds", "open": "– untested"}
 """The badge of each tone, the worst first."""
 
 

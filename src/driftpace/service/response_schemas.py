@@ -304,6 +304,7 @@ class UndoneResponse(ResponseModel):
     written_off: MoneyResponse | None
     revision: RevisionResponse | None
     order: OrderResponse | None
+    trained: int | None
 
 
 class LateRowsResponse(ResponseModel):

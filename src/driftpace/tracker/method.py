@@ -352,7 +352,7 @@ def check_pool(state: TrackerState, pool: int | None) -> None:
     """Raise ProtocolError where the open period was sized for another pool."""
     order = state.order
     if order is not None and pool is not None and pool != order.pool:
-        before = "without a pool" if order.pool is None else f"for {order.pool:,}"
+        before = "without a pool" if order.pool is None else f"for {order.pool:,} (rows already bought included)"
         raise ProtocolError(
             f"must be the same as when period {state.period} was sized, {before}; got {pool}.",
             owner="ask",  # of a tracker or of a campaign

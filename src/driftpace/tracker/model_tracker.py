@@ -601,7 +601,8 @@ class ModelTracker:
         return made
 
     def __repr__(self) -> str:
-        return f"ModelTracker({type(self._state.base).__name__}, epsilon={self._epsilon!r}, period={self.period})"
+        target = f"tolerance={self._tolerance!r}" if self._epsilon is None else f"epsilon={self._epsilon!r}"
+        return f"ModelTracker({type(self._state.base).__name__}, {target}, period={self.period})"
 
 
 _OPTIONS = ("confidence", "certificate_level", "orders", "season", "audit", "cap", "pool", "budget")
