@@ -18,6 +18,7 @@ PAGES = {
     "models": ("driftpace.models",),
     "losses": ("driftpace.losses",),
     "records": ("driftpace.records", "driftpace.errors"),
+    "fleet": ("driftpace.fleet",),
     "backtest": ("driftpace.backtest", "driftpace.datasets"),
     "planning": ("driftpace.planning",),
     "selection": ("driftpace.selection",),

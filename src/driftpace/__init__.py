@@ -1,7 +1,8 @@
 """Decide how many labels a drifting model needs each period to stay as accurate as required.
 
-The main entry points are :class:`Tracker` (ask and tell in memory), :class:`Campaign` (the same in a store),
-:func:`check_table`, :func:`backtest` and :func:`compare_models` (judge and replay a table) and :func:`plan` (spread a budget).
+The main entry points are :class:`Tracker` (ask and tell in memory), :class:`Campaign` (the same in a store), :class:`Fleet` (a
+model for each of many segments), :func:`check_table`, :func:`backtest` and :func:`compare_models` (judge and replay a table) and
+:func:`plan` (spread a budget).
 Names are loaded on first use, so that ``import driftpace`` is fast.
 """
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from driftpace.constraints import Box as Box
     from driftpace.constraints import WholeSpace as WholeSpace
     from driftpace.errors import DriftpaceError as DriftpaceError
+    from driftpace.fleet import Fleet as Fleet
     from driftpace.losses import GammaLoss as GammaLoss
     from driftpace.losses import HuberLoss as HuberLoss
     from driftpace.losses import LogisticLoss as LogisticLoss
@@ -49,6 +51,7 @@ __all__ = [
     "Campaign",
     "Constants",
     "DriftpaceError",
+    "Fleet",
     "GammaLoss",
     "Head",
     "HuberLoss",
@@ -85,6 +88,7 @@ _MODULES = {
     "Campaign": "campaign",
     "Constants": "records",
     "DriftpaceError": "errors",
+    "Fleet": "fleet",
     "Head": "models",
     "HuberLoss": "losses",
     "LinearCost": "planning",
@@ -110,6 +114,7 @@ _PACKAGES = frozenset(
         *("backtest", "bounds", "campaign", "constants", "constraints", "datasets", "drift", "errors", "labelling"),
         *(
             "adaptive",
+            "fleet",
             "learners",
             "losses",
             "models",

@@ -1,0 +1,481 @@
+"""The fleet: many segments with a model each, sized, filled and closed together."""
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+
+from driftpace import validation
+from driftpace.errors import DataError, ParameterError, ProtocolError
+from driftpace.fleet.parameters import checked_executor, columns_of, method_of, targets_of
+from driftpace.fleet.records import Delivery, FleetLedger, FleetOrders, SegmentOrder
+from driftpace.fleet.rows import SegmentRows, learned, names_in, read_segments, read_table, segment_names
+from driftpace.fleet.saving import FleetState, from_body, to_body
+from driftpace.fleet.segments import CHUNK, Segment, SegmentWork, WorkDone, work_on
+from driftpace.losses import Loss
+from driftpace.storage import read_state, write_state
+from driftpace.tables import Encoding
+from driftpace.tables.encoding import MISSING_POLICIES, MissingPolicy
+from driftpace.tracker import Tracker
+from driftpace.tracker.adaptive_method import AdaptiveMethod
+from driftpace.tracker.codec import to_body as tracker_body
+from driftpace.tracker.late import KeptPeriod, LateWindow
+
+KEYS = 1_000
+"""The keys of so many last deliveries are remembered."""
+
+
+class Fleet:
+    """Track one model for each segment, such as shops, countries or stations, with one order and one delivery a period.
+
+    Every segment is followed by the default method of :class:`~driftpace.Tracker`, with its promise, audit and certificates.
+    Segments appear with their first rows. A segment whose rows cannot be used is named and set aside, and the others go on.
+
+    Parameters
+    ----------
+    loss : LinearLoss
+        What is minimised, such as :class:`~driftpace.SquaredLoss`.
+    epsilon : float, optional
+        The largest acceptable excess loss of each segment; or one of ``tolerance`` and ``metric``, as in ``Tracker``.
+    epsilons : mapping of str to float, optional
+        Targets of some segments that differ from ``epsilon``.
+    segment, target : str
+        The columns that hold the name of the segment and the target.
+    features : sequence of str, optional
+        The columns to use; by default all others that can be used, which the first rows show, or :meth:`fit_pool`.
+    weight, groups : str, optional
+        Columns of weights and groups, as in :meth:`Tracker.tell`.
+    segments : sequence of str, optional
+        Segments that are known before their first rows.
+    missing : {"impute", "drop", "refuse"}, default "impute"
+        What to do with missing cells; one encoding serves all segments.
+    executor : object, optional
+        What spreads the segments over processes: an object with ``map(function, items)``, which returns the results in the order of
+        the items. By default they are worked on one after the other. The numbers are the same.
+    rng : int or numpy.random.Generator, optional
+        A seed.
+    **options
+        ``tolerance``, ``metric``, ``at_least``, ``at_most``, ``confidence``, ``certificate_level``, ``orders``, ``season``,
+        ``delay``, ``audit``, ``fit_intercept``, ``cap`` and ``pool`` as for :class:`~driftpace.Tracker`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from driftpace import Fleet, SquaredLoss
+    >>> rng = np.random.default_rng(0)
+    >>> fleet = Fleet(SquaredLoss(), epsilon=0.1, segment="store", target="sales", segments=["Oslo", "Rome"])
+    >>> def label(orders):
+    ...     store = [order.segment for order in orders for _ in range(order.samples)]
+    ...     price = rng.standard_normal(len(store))
+    ...     level = np.where(np.array(store) == "Oslo", 3.0, 5.0)
+    ...     return {"store": store, "price": price, "sales": level - price + rng.standard_normal(len(store))}
+    >>> for month in range(3):
+    ...     while (orders := fleet.ask()).samples:
+    ...         delivery = fleet.tell(label(orders), final=False)
+    ...     delivery = fleet.tell()
+    >>> fleet.period, len(fleet), fleet.ledger["Oslo"][-1].outcome.name
+    (4, 2, 'MET')
+    >>> fleet.segment("Rome").coef.round()
+    array([-1.])
+    """
+
+    def __init__(  # noqa: PLR0913  public API
+        self,
+        loss: Loss,
+        *,
+        epsilon: float | None = None,
+        epsilons: Mapping[str, float] | None = None,
+        segment: str,
+        target: str,
+        features: Sequence[str] | None = None,
+        weight: str | None = None,
+        groups: str | None = None,
+        segments: Sequence[str] | None = None,
+        missing: MissingPolicy = "impute",
+        executor: Any = None,
+        rng: np.random.Generator | int | None = None,
+        **options: Any,
+    ) -> None:
+        validation.choice("Fleet", MISSING_POLICIES, missing=missing)
+        self._method = method_of(loss, epsilon, rng, options)
+        self._columns = columns_of(segment, target, features, weight, groups, missing)
+        self._epsilons = targets_of(epsilons, self._method)
+        self._executor = checked_executor(executor)
+        self._encoding: Encoding | None = None
+        self._segments: dict[str, Segment] = {}
+        self._period = 1
+        self._keys: tuple[str, ...] = ()
+        self._add(segment_names(segments, "Fleet"))
+
+    def fit_pool(self, pool: Any) -> None:
+        """Show the rows that could be labelled: their segments are added, and before the first rows they show the encoding.
+
+        Parameters
+        ----------
+        pool : data frame, mapping of columns, or file
+            Unlabelled rows with the segment and the features.
+
+        Raises
+        ------
+        DataError
+            If a column can be neither numbers nor categories, or a row has no segment.
+        """
+        owner = "Fleet.fit_pool"
+        table = read_table(pool, self._columns, self._encoding, owner)
+        names = names_in(table, self._columns, owner)
+        encoding = learned(table, self._columns, owner) if self._encoding is None else self._encoding
+        self._encoding = encoding
+        self._add(names)
+
+    def add(self, segments: Sequence[str]) -> None:
+        """Add segments before their first rows.
+
+        Parameters
+        ----------
+        segments : sequence of str
+            New names; those that the fleet has are left as they are.
+        """
+        self._add(segment_names(segments, "Fleet.add"))
+
+    def ask(self, *, pool: int | Mapping[str, int] | None = None) -> FleetOrders:
+        """Return how many rows of each segment to label next, and why.
+
+        Asking again gives the same answer until :meth:`tell`; after a partial delivery, the rows still missing.
+
+        Parameters
+        ----------
+        pool : int or mapping of str to int, optional
+            The most rows that a segment can provide in this period; it counts when its period is first sized.
+
+        Returns
+        -------
+        FleetOrders
+
+        Raises
+        ------
+        ProtocolError
+            If a period was sized for another pool.
+        """
+        pools = self._pools(pool)
+        names = list(self._segments)
+        work = [
+            SegmentWork(method=self._method_of(name), segment=self._begun(name), pool=pools(name)) for name in names
+        ]
+        done = self._work(work)
+        self._segments = {name: _with_problem(one, self._period) for name, one in zip(names, done, strict=True)}
+        return FleetOrders(
+            period=self._period,
+            orders=tuple(self._order(name, one) for name, one in zip(names, done, strict=True)),
+        )
+
+    def tell(
+        self, frame: Any = None, *, period: int | None = None, key: str | None = None, final: bool = True
+    ) -> Delivery:
+        """Add labelled rows of any segments, in any order, and close the period for all segments.
+
+        A segment whose rows cannot be used is set aside: its rows are not added, its name and the reason are in
+        :attr:`Delivery.rejected` and in the ledger, and its period is closed without them.
+
+        Parameters
+        ----------
+        frame : data frame, mapping of columns, or file, optional
+            Rows with the segment, the target and the features. Without rows the period is closed on those delivered before.
+        period : int, optional
+            A closed period that the rows belong to, with ``delay=``: they are late, and the open period stays open.
+        key : str, optional
+            A name of the delivery. One whose key was told before changes nothing, so that it can be sent again after a failure.
+        final : bool, default True
+            Whether the period is closed; with False it stays open for more rows.
+
+        Returns
+        -------
+        Delivery
+
+        Raises
+        ------
+        DataError
+            If the table as a whole cannot be used; nothing is changed then.
+        """
+        owner = "Fleet.tell"
+        validation.switch(owner, final=final)
+        if key is not None and not isinstance(key, str):
+            raise ParameterError(f"must be a text; got {key!r:.80}.", owner=owner, name="key")
+        if key is not None and key in self._keys:
+            return Delivery(period=self._period if period is None else period, rows=0, repeated=True)
+        if frame is None and (period is not None or key is not None):
+            raise DataError("must be given with period= and key=; got None.", owner=owner, name="frame")
+        rows = SegmentRows(encoding=self._encoding)
+        if frame is not None:
+            rows = read_segments(frame, self._columns, self._encoding, owner=owner)
+        delivery = self._tell_open(rows, final) if period is None else self._tell_late(rows, period)
+        if key is not None:
+            self._keys = (*self._keys, key)[-KEYS:]
+        return delivery
+
+    def segment(self, name: str) -> Tracker:
+        """Return a tracker of one segment as it is now: its model, history, forecasts and plans.
+
+        It is a copy: what it is told does not reach the fleet.
+
+        Parameters
+        ----------
+        name : str
+            The segment.
+
+        Returns
+        -------
+        Tracker
+        """
+        segment = self._segments[self._checked(name)]
+        method = self._method_of(name)
+        body = tracker_body(method, segment.state, list(segment.reports))
+        encoding = self._encoding if segment.state.columns is not None else None
+        body |= {
+            "encoding": None if encoding is None else encoding.to_values(),
+            "missing": self._columns.missing,
+            "from_pool": encoding is not None,
+        }
+        if segment.late is not None:
+            body["late"] = segment.late.to_body()
+        return Tracker.from_body(body, {"loss": method.spec.loss})
+
+    @property
+    def period(self) -> int:
+        """The open period, from 1."""
+        return self._period
+
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """The names of the segments, in the order in which they appeared."""
+        return tuple(self._segments)
+
+    @property
+    def columns(self) -> tuple[str, ...] | None:
+        """The names of the coefficients; None before the first rows."""
+        return None if self._encoding is None else self._encoding.names
+
+    @property
+    def encoding(self) -> Encoding | None:
+        """How columns are encoded, for all segments alike; None before the first rows and :meth:`fit_pool`."""
+        return self._encoding
+
+    @property
+    def set_aside(self) -> Mapping[str, str]:
+        """The segments whose last rows were set aside in the open period or the one before, and why."""
+        found = {}
+        for name, segment in self._segments.items():
+            for period in (self._period, self._period - 1):
+                if period in segment.problems:
+                    found[name] = segment.problems[period]
+                    break
+        return MappingProxyType(found)
+
+    @property
+    def ledger(self) -> FleetLedger:
+        """The reports of the closed periods of all segments; ``.to_frame()`` for a table."""
+        return FleetLedger(
+            {name: segment.reports for name, segment in self._segments.items()},
+            {name: segment.first for name, segment in self._segments.items()},
+            {name: segment.problems for name, segment in self._segments.items()},
+        )
+
+    def __len__(self) -> int:
+        return len(self._segments)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._segments
+
+    def __repr__(self) -> str:
+        loss = type(self._method.spec.loss).__name__
+        return f"Fleet({loss}, epsilon={self._method.epsilon!r}, period={self._period}, segments={len(self)})"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything to one file: atomically, without pickle, exact to the bit.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        """
+        state = FleetState(
+            method=self._method,
+            columns=self._columns,
+            epsilons=self._epsilons,
+            encoding=self._encoding,
+            segments=self._segments,
+            period=self._period,
+            keys=self._keys,
+        )
+        write_state(path, to_body(state))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, executor: Any = None, loss: Loss | None = None) -> Self:
+        """Return the fleet that was saved.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        executor : object, optional
+            As for :class:`Fleet`.
+        loss : LinearLoss, optional
+            A loss of your own, which a file cannot hold.
+
+        Raises
+        ------
+        StateFileError
+            If the file is damaged, or was written by a newer version.
+        """
+        state = from_body(read_state(path), {} if loss is None else {"loss": loss})
+        fleet = cls.__new__(cls)
+        fleet._method, fleet._columns, fleet._epsilons = state.method, state.columns, dict(state.epsilons)
+        fleet._encoding, fleet._segments = state.encoding, dict(state.segments)
+        fleet._period, fleet._keys = state.period, state.keys
+        fleet._executor = checked_executor(executor)
+        return fleet
+
+    def _tell_open(self, rows: SegmentRows, final: bool) -> Delivery:
+        """Add rows to the open period, and close it."""
+        events, encoding = rows.events, rows.encoding
+        segments, added = dict(self._segments), []
+        for name in sorted({*events, *rows.rejected}):
+            if name not in segments:
+                segments[name] = self._fresh(name, encoding)
+                added.append(name)
+        names = list(segments) if final else list(events)
+        work = [
+            SegmentWork(
+                method=self._method_of(name, encoding), segment=segments[name], event=events.get(name), close=final
+            )
+            for name in names
+        ]
+        rejected = dict(rows.rejected)
+        count = 0
+        for name, one in zip(names, self._work(work), strict=True):
+            segments[name] = _with_problem(one, self._period)
+            if one.problem is not None:
+                rejected[name] = one.problem
+            elif name in events:
+                count += len(events[name].y)
+                problems = {at: why for at, why in one.segment.problems.items() if at != self._period}
+                segments[name] = replace(segments[name], problems=problems)
+        for name in rows.rejected:
+            segments[name] = _with_why(segments[name], self._period, rows.rejected[name])
+        period = self._period
+        self._segments, self._encoding, self._period = segments, encoding, period + 1 if final else period
+        return Delivery(period=period, rows=count, rejected=rejected, added=tuple(added), closed=final)
+
+    def _tell_late(self, rows: SegmentRows, period: int) -> Delivery:
+        """Add rows to a closed period."""
+        validation.count("Fleet.tell", least=1, period=period)
+        if self._method.config.delay is None:
+            raise ProtocolError("tell(period=) needs a fleet that keeps its last periods; give Fleet(delay=...).")
+        if period >= self._period:
+            raise ProtocolError(f"tell(period=) needs a closed period; got {period}, and {self._period} is open.")
+        rejected = dict(rows.rejected)
+        names = []
+        for name in rows.events:
+            if name not in self._segments or self._segments[name].first > period:
+                rejected[name] = f"the segment did not exist in period {period}."
+            else:
+                names.append(name)
+        work = [
+            SegmentWork(
+                method=self._method_of(name),
+                segment=self._segments[name],
+                event=rows.events[name],
+                period=period - self._segments[name].first + 1,
+            )
+            for name in names
+        ]
+        count, segments = 0, dict(self._segments)
+        for name, one in zip(names, self._work(work), strict=True):
+            segments[name] = _with_problem(one, period)
+            if one.problem is None:
+                count += len(rows.events[name].y)
+            else:
+                rejected[name] = one.problem
+        self._segments = segments
+        return Delivery(period=period, rows=count, rejected=rejected)
+
+    def _work(self, work: Sequence[SegmentWork]) -> list[WorkDone]:
+        """Return what became of each segment, in order; chunks of them are the items that an executor maps."""
+        chunks = [tuple(work[at : at + CHUNK]) for at in range(0, len(work), CHUNK)]
+        done: Iterable[tuple[WorkDone, ...]] = (
+            map(work_on, chunks) if self._executor is None else self._executor.map(work_on, chunks)
+        )
+        return [one for chunk in done for one in chunk]
+
+    def _add(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self._segments:
+                self._segments[name] = self._fresh(name, self._encoding)
+
+    def _begun(self, name: str) -> Segment:
+        """Return a segment that had no rows yet with the number of columns that others have shown."""
+        segment, state = self._segments[name], self._segments[name].state
+        if self._encoding is None or state.features is not None or state.order is not None:
+            return segment
+        begun = replace(self._method_of(name).begin(), period=state.period)
+        late = segment.late
+        if late is not None:
+            late = replace(late, opened=KeptPeriod(start=begun))
+        return replace(segment, state=begun, late=late)
+
+    def _fresh(self, name: str, encoding: Encoding | None) -> Segment:
+        """Return a segment before its first rows."""
+        state = self._method_of(name, encoding).begin()
+        delay = self._method.config.delay
+        late = None if delay is None else LateWindow(delay=delay, opened=KeptPeriod(start=state))
+        return Segment(first=self._period, state=state, late=late)
+
+    def _method_of(self, name: str, encoding: Encoding | None = None) -> AdaptiveMethod:
+        """Return the method of a segment: with its target, and the number of columns where it is known."""
+        encoding = self._encoding if encoding is None else encoding
+        method = self._method
+        if encoding is not None and method.spec.features is None:
+            method = replace(method, spec=replace(method.spec, features=len(encoding.names)))
+        epsilon = self._epsilons.get(name)
+        return method if epsilon is None else replace(method, config=replace(method.config, epsilon=epsilon))
+
+    def _order(self, name: str, done: WorkDone) -> SegmentOrder:
+        request = done.request
+        assert request is not None
+        return SegmentOrder(
+            segment=name,
+            samples=request.samples,
+            risk=request.risk_bound,
+            epsilon=request.epsilon,
+            outcome=request.outcome,
+            reason=request.reason,
+            status=request.status,
+            problem=self._segments[name].problems.get(self._period),
+        )
+
+    def _pools(self, pool: int | Mapping[str, int] | None) -> Callable[[str], int | None]:
+        """Return the pool of each segment by its name."""
+        if isinstance(pool, Mapping):
+            for name, rows in pool.items():
+                self._checked(name, "Fleet.ask")
+                validation.count("Fleet.ask", least=0, pool=rows)
+            return pool.get
+        if pool is not None:
+            validation.count("Fleet.ask", least=0, pool=pool)
+        return lambda _: pool
+
+    def _checked(self, name: str, owner: str = "Fleet.segment") -> str:
+        if name not in self._segments:
+            raise ParameterError(f"must be a segment of the fleet; got {name!r:.80}.", owner=owner, name="name")
+        return name
+
+
+def _with_problem(done: WorkDone, period: int) -> Segment:
+    """Return the segment, with why its rows were set aside, if they were."""
+    return done.segment if done.problem is None else _with_why(done.segment, period, done.problem)
+
+
+def _with_why(segment: Segment, period: int, problem: str) -> Segment:
+    return replace(segment, problems={**segment.problems, period: problem})

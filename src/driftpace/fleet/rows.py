@@ -1,0 +1,199 @@
+"""The rows of a delivery by segment: one table is read, encoded once for all segments, and split."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from driftpace.errors import DataError, ParameterError
+from driftpace.fleet.segments import sentence
+from driftpace.tables import Column, Encoding, learn_encoding, read_columns
+from driftpace.tables.categories import category_words
+from driftpace.tables.cells import numbers_and_texts
+from driftpace.tables.encoding import LARGEST, NUMERIC_SHARE, MissingPolicy, NumberColumn, find_column
+from driftpace.tracker.inputs import read_groups, read_targets, read_weights
+from driftpace.tracker.method import TellEvent
+from driftpace.typing import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FleetColumns:
+    """Which columns of a table are what: ``features`` None for all others that can be used."""
+
+    segment: str
+    target: str
+    features: tuple[str, ...] | None = None
+    weight: str | None = None
+    groups: str | None = None
+    missing: MissingPolicy = "impute"
+
+    @property
+    def apart(self) -> tuple[str, ...]:
+        """The columns that are no features."""
+        return tuple(name for name in (self.segment, self.target, self.weight, self.groups) if name is not None)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class SegmentRows:
+    """The rows of each segment, why those of others cannot be used, and the encoding they were read by."""
+
+    encoding: Encoding | None
+    events: Mapping[str, TellEvent] = field(default_factory=dict)
+    rejected: Mapping[str, str] = field(default_factory=dict)
+
+
+def read_segments(source: Any, columns: FleetColumns, encoding: Encoding | None, *, owner: str) -> SegmentRows:
+    """Read a table, and return the rows of each segment in the order of the table; the first table shows the encoding."""
+    table = read_table(source, columns, encoding, owner)
+    if encoding is None:
+        encoding = learned(table, columns, owner)
+    names, codes = _segments(table[columns.segment], columns.segment, owner)
+    X, keep, rejected = _encoded(table, encoding, codes, len(names), owner)
+    targets = _targets(_column(table, columns.target, owner))
+    weights = None if columns.weight is None else _targets(_column(table, columns.weight, owner))
+    groups = None
+    if columns.groups is not None:
+        groups = read_groups(category_words(_column(table, columns.groups, owner)), owner=owner, rows=codes.size)
+    events: dict[str, TellEvent] = {}
+    problems: dict[str, str] = {names[code]: problem for code, problem in rejected.items()}
+    order = np.argsort(codes, kind="stable")
+    for code, places in enumerate(np.split(order, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])):
+        if code in rejected:
+            continue
+        chosen = places[keep[places]]
+        try:
+            events[names[code]] = TellEvent(
+                X=np.ascontiguousarray(X[chosen]),
+                y=read_targets(targets[chosen], owner=owner, rows=chosen.size),
+                columns=encoding.names,
+                groups=None if groups is None else groups[chosen],
+                weights=None
+                if weights is None
+                else read_weights(weights[chosen], owner=owner, rows=chosen.size, name="weight"),
+            )
+        except DataError as error:
+            problems[names[code]] = _of_column(error, columns)
+    return SegmentRows(events=events, rejected=problems, encoding=encoding)
+
+
+def read_table(source: Any, columns: FleetColumns, encoding: Encoding | None, owner: str) -> dict[str, Column]:
+    """Read a table: segments, groups and known categories as texts."""
+    texts = {columns.segment, *(() if columns.groups is None else (columns.groups,))}
+    if encoding is not None:
+        texts |= set(encoding.text_columns)
+    table = read_columns(source, owner=owner, as_text=texts)
+    _column(table, columns.segment, owner)
+    return table
+
+
+def learned(table: Mapping[str, Column], columns: FleetColumns, owner: str) -> Encoding:
+    """Return the encoding that a first table shows, of all segments together."""
+    usable = np.ones(len(next(iter(table.values())).values), dtype=np.bool_)
+    for column in table.values():
+        if column.kind == "number":
+            with np.errstate(invalid="ignore"):
+                usable &= ~(np.abs(column.values) > LARGEST)
+    made = learn_encoding(
+        table, columns.features, apart=columns.apart, keep=usable, missing=columns.missing, owner=owner
+    ).encoding
+    if not made.columns:
+        raise DataError(
+            "must have at least one column that can be used as a feature; got none.", owner=owner, name="frame"
+        )
+    return made
+
+
+def names_in(table: Mapping[str, Column], columns: FleetColumns, owner: str) -> list[str]:
+    """Return the names of the segments of a table, in sorted order."""
+    return _segments(table[columns.segment], columns.segment, owner)[0]
+
+
+def _column(table: Mapping[str, Column], name: str, owner: str) -> Column:
+    if name not in table:
+        raise DataError(
+            f"must have the column {name!r}; it has {', '.join(table) or 'none'}.", owner=owner, name="frame"
+        )
+    return table[name]
+
+
+def _segments(column: Column, name: str, owner: str) -> tuple[list[str], IntArray]:
+    """Return the names of the segments in sorted order, and the number of the segment of each row."""
+    if column.missing.any():
+        row = int(np.argmax(column.missing)) + 1
+        raise DataError(
+            f"must have a segment in every row; column {name!r} has none in row {row:,}.", owner=owner, name="frame"
+        )
+    words = category_words(column)
+    found, codes = np.unique(words.astype(np.str_), return_inverse=True)
+    return found.tolist(), codes.astype(np.int64).reshape(-1)
+
+
+def _targets(column: Column) -> FloatArray:
+    """Return the numbers of a column; NaN where there is none."""
+    return numbers_and_texts(column)[0]
+
+
+def _encoded(
+    table: Mapping[str, Column], encoding: Encoding, codes: IntArray, count: int, owner: str
+) -> tuple[FloatArray, BoolArray, dict[int, str]]:
+    """Return the rows encoded, which of them are kept, and why segments cannot be encoded.
+
+    All rows are encoded together; where that fails, the segments are halved until those are found whose rows are the reason.
+    """
+    for name in encoding.sources:
+        find_column(table, name, owner, encoding.dayfirst)
+    X, keep = np.full((codes.size, len(encoding.names)), np.nan), np.ones(codes.size, dtype=np.bool_)
+    rejected: dict[int, str] = {}
+    parts = [np.arange(count)]
+    while parts:
+        part = parts.pop()
+        whole = part.size == count
+        places = np.arange(codes.size) if whole else np.flatnonzero(np.isin(codes, part))
+        rows = table if whole else {name: _taken(column, places) for name, column in table.items()}
+        try:
+            if encoding.missing == "drop":
+                keep[places] = ~encoding.incomplete(rows, owner=owner)
+            made = encoding.encode(rows, keep=keep[places], owner=owner)
+        except DataError as error:
+            if part.size == 1:
+                rejected[int(part[0])] = sentence(error)
+            else:
+                middle = part.size // 2
+                parts += [part[middle:], part[:middle]]
+            continue
+        X[places[keep[places]]] = made.X
+        for name, words in made.texts.items():
+            rejected |= _mostly_text(name, words, codes[places[keep[places]]], encoding)
+    return X, keep, rejected
+
+
+def _mostly_text(name: str, words: "np.ndarray[Any, Any]", codes: IntArray, encoding: Encoding) -> dict[int, str]:
+    """Return the segments in which a numeric column has too many cells that are no numbers, as a table of their own would."""
+    if not any(isinstance(column, NumberColumn) and column.name == name for column in encoding.columns):
+        return {}
+    strange = np.array([word is not None for word in words.tolist()])
+    bad, every = np.bincount(codes[strange], minlength=1), np.bincount(codes, minlength=1)
+    many = np.flatnonzero(bad > (1.0 - NUMERIC_SHARE) * every[: bad.size])
+    examples = {int(code): next(word for word in words[(codes == code) & strange]) for code in many}
+    return {code: f"column {name!r} must be numeric; got {word!r:.80}." for code, word in examples.items()}
+
+
+def _taken(column: Column, places: IntArray) -> Column:
+    written = None if column.written is None else column.written[places]
+    return replace(column, values=column.values[places], missing=column.missing[places], written=written)
+
+
+def _of_column(error: DataError, columns: FleetColumns) -> str:
+    """Return an error about targets or weights as a sentence about their column."""
+    name = columns.target if error.name == "y" else columns.weight
+    return str(error.renamed(subject=f"column {name!r}"))
+
+
+def segment_names(names: Sequence[str] | None, owner: str) -> tuple[str, ...]:
+    """Return the names of segments, none twice."""
+    if names is None:
+        return ()
+    if isinstance(names, str) or any(not isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise ParameterError(f"must be different names; got {names!r:.80}.", owner=owner, name="segments")
+    return tuple(names)

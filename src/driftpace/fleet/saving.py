@@ -1,0 +1,91 @@
+"""A fleet as JSON values and back, exact to the bit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from driftpace.errors import StateFileError
+from driftpace.fleet.rows import FleetColumns
+from driftpace.fleet.segments import Segment
+from driftpace.records import StepReport
+from driftpace.storage.codec import SHAPE_ERRORS, decode, encode
+from driftpace.tables import Encoding
+from driftpace.tracker.adaptive_method import AdaptiveMethod, AdaptiveMethodState
+from driftpace.tracker.codec import decode_state, encode_state, snapshot_from_body, snapshot_to_body
+from driftpace.tracker.late import LateWindow
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class FleetState:
+    """All that a fleet remembers."""
+
+    method: AdaptiveMethod
+    columns: FleetColumns
+    epsilons: Mapping[str, float]
+    encoding: Encoding | None
+    segments: Mapping[str, Segment]
+    period: int
+    keys: tuple[str, ...]
+
+
+def to_body(state: FleetState) -> dict[str, Any]:
+    """Return a fleet as JSON values."""
+    return {
+        "kind": "fleet",
+        "method": snapshot_to_body(state.method, state.method.begin()),
+        "columns": {field.name: encode(getattr(state.columns, field.name)) for field in fields(FleetColumns)},
+        "epsilons": dict(state.epsilons),
+        "encoding": None if state.encoding is None else state.encoding.to_values(),
+        "period": state.period,
+        "keys": list(state.keys),
+        "segments": {name: _segment_to_body(segment) for name, segment in state.segments.items()},
+    }
+
+
+def from_body(body: Any, own: dict[str, Any]) -> FleetState:
+    """Return the fleet that was encoded, with a loss of the user's own."""
+    if not isinstance(body, dict) or body.get("kind") != "fleet":
+        raise StateFileError("the state is not that of a fleet; Tracker.load reads trackers.")
+    method, _ = snapshot_from_body(body.get("method"), own)
+    if not isinstance(method, AdaptiveMethod):
+        raise StateFileError(f"the state holds a {type(method).__name__} where the method of a fleet is expected.")
+    try:
+        return FleetState(
+            method=method,
+            columns=FleetColumns(**{name: decode(value) for name, value in body["columns"].items()}),
+            epsilons={name: float(value) for name, value in body["epsilons"].items()},
+            encoding=None if body["encoding"] is None else Encoding.of(body["encoding"]),
+            segments={name: _segment_from_body(one) for name, one in body["segments"].items()},
+            period=int(body["period"]),
+            keys=tuple(body["keys"]),
+        )
+    except StateFileError:
+        raise
+    except SHAPE_ERRORS as error:
+        raise StateFileError(f"the state does not have the shape this version reads: {error}") from error
+
+
+def _segment_to_body(segment: Segment) -> dict[str, Any]:
+    return {
+        "first": segment.first,
+        "state": encode_state(segment.state),
+        "reports": [encode(report) for report in segment.reports],
+        "late": None if segment.late is None else segment.late.to_body(),
+        "problems": [[period, why] for period, why in segment.problems.items()],
+    }
+
+
+def _segment_from_body(body: Mapping[str, Any]) -> Segment:
+    state = decode_state(body["state"])
+    reports = tuple(decode(report) for report in body["reports"])
+    if not isinstance(state, AdaptiveMethodState) or not all(isinstance(report, StepReport) for report in reports):
+        raise StateFileError("the state of a segment does not have the shape this version reads.")
+    if len(reports) != state.period - 1:
+        raise StateFileError(f"a segment has {len(reports)} reports and is in period {state.period}.")
+    return Segment(
+        first=int(body["first"]),
+        state=state,
+        reports=reports,
+        late=None if body["late"] is None else LateWindow.from_body(body["late"]),
+        problems={int(period): str(why) for period, why in body["problems"]},
+    )
