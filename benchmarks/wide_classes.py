@@ -280,7 +280,7 @@ def follow_news(news: News, epsilon: float, seed: int) -> dict[str, Any]:
 
 
 def _matrix(tracker: Tracker, X: Any) -> Any:
-    layout = tracker._layout
+    layout = tracker._reader.layout
     return X if layout is None else layout.matrix(X, "benchmark")
 
 

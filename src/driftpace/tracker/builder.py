@@ -264,6 +264,11 @@ def model_method(method: Any) -> ModelMethod:
     return inner
 
 
+def is_wide(method: Any) -> bool:
+    """Whether a method takes rows of many columns, sparse ones as they are."""
+    return not isinstance(method, CandidatesMethod) and isinstance(model_method(method), WideMethod)
+
+
 def uses_groups(method: Any) -> bool:
     """Whether a method has a use for groups of rows: to compare candidates, or to know its model."""
     return isinstance(method, CandidatesMethod) or model_method(method).uses_groups

@@ -656,10 +656,10 @@ def _unchanged(tracker: ModelTracker) -> Iterator[None]:
     """Undo what a refused call did to the head."""
     head = tracker._head
     method, state = head.snapshot()
-    reports, kept = list(head._reports), (head._encoding, head._late, head._pool, head._layout, head._labels)
+    reports, kept = list(head._reports), (head._reader, head._late, head._pool)
     try:
         yield
     except BaseException:
         head._method, head._state, head._reports = method, state, reports
-        head._encoding, head._late, head._pool, head._layout, head._labels = kept
+        head._reader, head._late, head._pool = kept
         raise

@@ -2,10 +2,8 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import compress
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,65 +22,51 @@ from driftpace.constraints import ConstraintSet, WholeSpace
 from driftpace.drift import DriftEstimator
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.learners import Learner
-from driftpace.losses import LinearLoss, Loss, MultiSquaredLoss, PoissonLoss, SoftmaxLoss, VectorLoss, classifies
+from driftpace.losses import LinearLoss, Loss, VectorLoss
 from driftpace.planning import Budget, Cost, Gap, LinearCost, Outlook
-from driftpace.records import AnnotatorReport, Constants, DelayPrice, LabelSums, Money, Plan, Request, StepReport
+from driftpace.records import AnnotatorReport, Constants, DelayPrice, LabelSums, Plan, Request, StepReport
 from driftpace.rules import Rule
 from driftpace.selection import Selection
 from driftpace.storage import read_state, write_state
 from driftpace.tracker.builder import (
     MEMORY,
-    WIDE_COLUMNS,
-    as_wide,
     build_candidates,
     build_method,
     can_be_wide,
-    check_annotators,
-    check_exposure,
     check_weights,
-    model_method,
+    is_wide,
     selection_of,
-    uses_groups,
     with_wide_pool,
 )
 from driftpace.tracker.candidates_method import CandidatesMethod
 from driftpace.tracker.codec import from_body, to_body
-from driftpace.tracker.encoding import encode_rows, learn_frame
+from driftpace.tracker.encoding import learn_frame
+from driftpace.tracker.fitted import FittedModel
 from driftpace.tracker.history import History
 from driftpace.tracker.inputs import (
-    InputRows,
-    as_rates,
-    column_count,
     is_frame,
-    read_classes,
-    read_exposure,
-    read_groups,
-    read_labels,
     read_rows,
-    read_targets,
-    read_weights,
     read_wide_rows,
 )
-from driftpace.tracker.late import KeptPeriod, LateWindow, delay_of, find_delay_price
+from driftpace.tracker.late import KeptPeriod, LateWindow, find_delay_price
 from driftpace.tracker.method import Method, TellEvent, require_order
 from driftpace.tracker.paper import RuleName, paper_parts, with_paper_parts
 from driftpace.tracker.row_choice import choose_rows
+from driftpace.tracker.row_reader import RowReader, expansion_request, named_errors, text_columns
 from driftpace.tracker.state import ModelSpec
-from driftpace.tracker.wide_method import WIDE_LOSSES, WideMethod
-from driftpace.typing import BoolArray, FloatArray, IntArray
+from driftpace.tracker.wide_method import WIDE_LOSSES
+from driftpace.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from driftpace.models import Head
-    from driftpace.tables.encoding import Encoding, MissingPolicy
-    from driftpace.tables.expansion import ExpansionRequest
+    from driftpace.tables.encoding import MissingPolicy
     from driftpace.tracker.model_tracker import ModelTracker
     from driftpace.tracker.open_pool import OpenPool
-    from driftpace.tracker.wide_frame import FrameLayout
 
 Draw = Callable[[int], tuple[Any, ...]]
 
 
-class Tracker:
+class Tracker(FittedModel):
     """Track a drifting linear model with as few fresh labels per period as the target allows.
 
     Each period, :meth:`ask` returns how many labelled rows are needed and :meth:`tell` takes them, fits the model and reports a
@@ -248,7 +232,7 @@ class Tracker:
         if delay is not None:
             validation.count("Tracker", least=1, at_most=MOST_DELAY, delay=delay)
         check_audit("Tracker", audit)
-        expand = _expansion_request(splines, interactions, features=features, start=start, method=method, text=text)
+        expand = expansion_request(splines, interactions, features=features, start=start, method=method, text=text)
         parts: dict[str, Any] = {
             "learner": learner,
             "drift": drift,
@@ -300,22 +284,15 @@ class Tracker:
             )
         )
         self._state: Any = self._method.begin()
-        self._may_widen = method is None
-        self._expand: ExpansionRequest | None = expand
-        self._text = _text_columns(text)
-        if self._text and not (_is_wide(self._method) or (method is None and can_be_wide(self._method))):
+        self._reader = RowReader(missing=missing, text=text_columns(text), expand=expand, may_widen=method is None)
+        if self._reader.text and not (is_wide(self._method) or (method is None and can_be_wide(self._method))):
             raise ParameterError(
                 f"must be None without the wide method: {WIDE_LOSSES}, no candidates, metric, season or delay.",
                 owner="Tracker",
                 name="text",
             )
-        self._layout: FrameLayout | None = None
         self._reports: list[StepReport] = []
-        self._missing: MissingPolicy = missing
-        self._encoding: Encoding | None = None
-        self._from_pool = False
         self._pool: OpenPool | None = None
-        self._labels: tuple[str | int, ...] = ()
         self._late: LateWindow | None = None
         if delay is not None:
             self._late = LateWindow(delay=int(delay), opened=KeptPeriod(start=self._state))
@@ -510,38 +487,39 @@ class Tracker:
         >>> tracker.columns
         ('age', 'age=missing', 'city=Rome')
         """
-        owner = "Tracker.fit_pool"
+        owner, reader = "Tracker.fit_pool", self._reader
         if self._state.gathered:
             raise ProtocolError("fit_pool() must be called before the first rows of a period are delivered.")
-        learned, first = self._encoding, not self._state.rows_seen
+        learned, first = reader.encoding, not self._state.rows_seen
         notes: tuple[str, ...] = ()
-        if self._shows_nothing(pool):
+        if reader.shows_nothing(self._state, pool):
             raise DataError("must have at least one row; got none.", owner=owner, name="pool")
-        layout, pool = self._laid_out(pool, owner)
-        method, state = self._widened(pool)
-        if not is_frame(pool, owner) and _is_wide(method):
-            rows = read_wide_rows(pool, owner=owner, features=state.features, columns=state.columns)
-            with _named(owner):
-                state = with_wide_pool(method, state, rows.X)
-            self._method, self._state, self._layout = method, state, layout
+        laid_out, pool = reader.with_layout(pool, owner)
+        method, state = reader.widened(self._method, self._state, pool)
+        if not is_frame(pool, owner) and is_wide(method):
+            self._state, self._method, self._reader = self._with_pool(method, state, pool, owner), method, laid_out
             return ()
         if first and is_frame(pool, owner):
-            learned, notes = learn_frame(pool, missing=self._missing, widen=self._state.features is None, owner=owner)
-        given, _, encoding = self._encoded(pool, owner, drop=True, learned=learned)
-        method, state = self._widened(given)
-        if _is_wide(method):
-            rows = read_wide_rows(given, owner=owner, features=state.features, columns=state.columns)
-            with _named(owner):
-                state = with_wide_pool(method, state, rows.X)
-            self._method, self._state = method, state
+            learned, notes = learn_frame(pool, missing=reader.missing, widen=self._state.features is None, owner=owner)
+        given, _, encoding = reader.encoded(self._state, pool, owner, drop=True, learned=learned)
+        method, state = reader.widened(self._method, self._state, given)
+        if is_wide(method):
+            self._state, self._method = self._with_pool(method, state, given, owner), method
         else:
             from driftpace.tracker.open_pool import OpenPool
 
             rows = read_rows(given, owner=owner, features=state.features, columns=state.columns)
             self._pool = OpenPool.of_rows(rows)
-        self._encoding = encoding
-        self._from_pool = self._from_pool or (first and encoding is not None)
+        from_pool = reader.from_pool or (first and encoding is not None)
+        self._reader = replace(reader, encoding=encoding, from_pool=from_pool)
         return notes
+
+    @staticmethod
+    def _with_pool(method: Method, state: Any, pool: Any, owner: str) -> Any:
+        """Return the state of the wide method with the components of a pool."""
+        rows = read_wide_rows(pool, owner=owner, features=state.features, columns=state.columns)
+        with named_errors(owner):
+            return with_wide_pool(method, state, rows.X)
 
     def ask(self, *, pool: int | None = None) -> Request:
         """Return how many labelled rows this period needs, and why.
@@ -621,12 +599,8 @@ class Tracker:
             samples = self.ask().samples
         validation.count(owner, least=0, samples=samples, drawn=drawn)
         state = self._state
-        _, pool = self._laid_out(pool, owner)
-        if _is_wide(self._method):
-            rows = read_wide_rows(pool, owner=owner, features=state.features, columns=state.columns)
-        else:
-            given, _, _ = self._encoded(pool, owner, drop=False)
-            rows = read_rows(given, owner=owner, features=state.features, columns=state.columns)
+        reader, pool = self._reader.with_layout(pool, owner)
+        rows = reader.read(self._method, state, pool, owner)
         if rng is None:
             rng = np.random.default_rng((self._method.spec.entropy, state.period, state.gathered, 2))
         places, weights = choose_rows(
@@ -697,8 +671,7 @@ class Tracker:
         """
         began = time.perf_counter()
         validation.switch("Tracker.tell", balance=balance, final=final)
-        method, state, late, pool, layout = self._method, self._state, self._late, self._pool, self._layout
-        labels = self._labels
+        method, state, reader, late, pool = self._method, self._state, self._reader, self._late, self._pool
         require_order(state)
         if (X is None) != (y is None):
             missing = "X" if X is None else "y"
@@ -713,25 +686,21 @@ class Tracker:
         for name, value in more.items():
             if X is None and value is not None:
                 raise DataError("must be given together with rows; got no rows.", owner="Tracker.tell", name=name)
-        if X is not None and self._shows_nothing(X) and not len(y):
+        if X is not None and reader.shows_nothing(state, X) and not len(y):
             X = None
         if X is not None:
-            layout, X = self._laid_out(X, "Tracker.tell")
-            event, encoding, labels, method, state = self._event(X, y, more, "Tracker.tell")
+            event, reader, method, state = reader.deliver(method, state, X, y, more, "Tracker.tell")
             after = None if pool is None else pool.with_rows(event)
             if balance:
                 event = self._balanced(event)
             pool = after
-            with _named("Tracker.tell"):
+            with named_errors("Tracker.tell"):
                 state = method.gather(state, event)
             late = None if late is None else late.with_rows(event)
-        else:
-            encoding = self._encoding
         if not final:
-            self._state, self._late, self._encoding, self._pool = state, late, encoding, pool
-            self._method, self._layout, self._labels = method, layout, labels
+            self._method, self._state, self._reader, self._late, self._pool = method, state, reader, late, pool
             return None
-        with np.errstate(over="ignore", invalid="ignore"), _named("Tracker.tell"):
+        with np.errstate(over="ignore", invalid="ignore"), named_errors("Tracker.tell"):
             before, (state, report) = state, method.close(state)
         late = None if late is None else late.after_close(before, state)
         check = None if pool is None else pool.check()
@@ -740,8 +709,7 @@ class Tracker:
         report = replace(report, seconds=time.perf_counter() - began)
         del self._reports[report.period - 1 :]  # an interrupt may have fallen between the next two lines before
         self._reports.append(report)
-        self._state, self._late, self._encoding, self._pool = state, late, encoding, None
-        self._method, self._layout, self._labels = method, layout, labels
+        self._method, self._state, self._reader, self._late, self._pool = method, state, reader, late, None
         return report
 
     def _balanced(self, event: TellEvent) -> TellEvent:
@@ -812,14 +780,13 @@ class Tracker:
             "ids": ids,
             "annotators": annotators,
         }
-        _, X = self._laid_out(X, owner)
-        event, _, labels, *_ = self._event(X, y, more, owner)
-        with _named(owner):
+        event, reader, *_ = self._reader.deliver(self._method, self._state, X, y, more, owner)
+        with named_errors(owner):
             late, state, reports = self._late.tell_late(self._method, self._state, int(period), event)
         old = self._reports[period - 1 : self._state.period - 1]
         again = [replace(new, seconds=one.seconds) for new, one in zip(reports, old, strict=True)]
         self._reports[period - 1 :] = again
-        self._state, self._late, self._labels = state, late, labels
+        self._state, self._late, self._reader = state, late, replace(self._reader, labels=reader.labels)
         return History(again)
 
     def delay_price(self, periods: int | None = None) -> DelayPrice:
@@ -844,10 +811,7 @@ class Tracker:
         """Withdraw the rows of the open period, such as a delivery that proved wrong."""
         self._state = self._method.forget(self._state)
         self._pool = None if self._pool is None else self._pool.without_rows()
-        if not self._state.rows_seen and not self._from_pool:
-            self._encoding = None
-            self._layout = self._layout if self._state.features is not None else None
-        self._labels = self._labels[: self._classes_fitted()]
+        self._reader = self._reader.without_rows(self._state, self._classes_fitted())
         self._late = None if self._late is None else self._late.forgotten()
 
     def step(self, draw: Draw, *, pool: int | None = None) -> StepReport:
@@ -871,8 +835,7 @@ class Tracker:
             If the period cannot be closed; the rows of this call are withdrawn then. If ``draw`` fails, rows drawn before are kept.
         """
         request = self.ask(pool=pool)
-        asked, late, before_rows = self._state, self._late, self._pool
-        shown = self._method, self._encoding, self._layout, self._labels
+        before_rows = self._method, self._state, self._reader, self._late, self._pool
         while request.samples > 0:
             drawn = draw(request.samples)
             if not isinstance(drawn, tuple | list) or len(drawn) not in (2, 3, 4):
@@ -890,8 +853,7 @@ class Tracker:
         try:
             report = self.tell()
         except DataError:
-            self._state, self._late, self._pool = asked, late, before_rows
-            self._method, self._encoding, self._layout, self._labels = shown
+            self._method, self._state, self._reader, self._late, self._pool = before_rows
             raise
         assert report is not None
         return report
@@ -1004,243 +966,6 @@ class Tracker:
         )
         return made if self.delay is None else replace(made, delay_price=self.delay_price())
 
-    @property
-    def delay(self) -> int | None:
-        """How many periods late labels may be; None where they are in time."""
-        return delay_of(self._method)
-
-    @property
-    def period(self) -> int:
-        """The open period, from 1."""
-        period: int = self._state.period
-        return period
-
-    @property
-    def epsilon(self) -> float | None:
-        """The largest acceptable excess loss; None where a tolerance is given instead."""
-        return self._method.epsilon
-
-    @property
-    def budget(self) -> Budget | None:
-        """The budget; None without one."""
-        return self._method.budget
-
-    @property
-    def money_left(self) -> Money | None:
-        """What is left of the budget when the rows of the open period are paid; None without a budget."""
-        spending = self._method.spending(self._state)
-        return None if spending is None else spending.left_after(self._state.gathered)
-
-    @property
-    def encoding(self) -> "Encoding | None":
-        """How columns are encoded; None before the first rows and :meth:`fit_pool`."""
-        return self._encoding
-
-    @property
-    def columns(self) -> tuple[str, ...] | None:
-        """The names of the coefficients; None where arrays gave none."""
-        if self._state.columns is None and self._from_pool and self._encoding is not None:
-            return self._encoding.names
-        columns: tuple[str, ...] | None = self._state.columns
-        return columns
-
-    @property
-    def classes(self) -> tuple[str | int, ...] | None:
-        """The labels of the classes, in the order of the columns of :meth:`predict_proba`; None where numbers are predicted."""
-        loss = self._method.spec.loss
-        if isinstance(loss, SoftmaxLoss):
-            return self._labels if loss.classes is None else tuple(range(loss.classes))
-        return (-1, 1) if classifies(loss) else None
-
-    @property
-    def coef(self) -> FloatArray:
-        """The coefficients of the current model, in the units of X; of several classes, those of each, (classes, columns)."""
-        model = self._model()
-        loss = self._objective()
-        if isinstance(loss, VectorLoss):
-            return loss.output_matrix(model)[:, : self._state.features].copy()
-        return model[: self._state.features].copy()
-
-    @property
-    def intercept(self) -> Any:
-        """The intercept of the current model, 0 when none is fitted; of several classes, that of each."""
-        loss, model = self._objective(), self._model()
-        if isinstance(loss, VectorLoss):
-            matrix = loss.output_matrix(model)
-            return matrix[:, -1].copy() if self._method.spec.fit_intercept else np.zeros(len(matrix))
-        return float(model[-1]) if self._method.spec.fit_intercept else 0.0
-
-    @property
-    def selected(self) -> str | None:
-        """The candidate whose model is the current one; None without candidates."""
-        if not isinstance(self._method, CandidatesMethod):
-            return None
-        label: str = self._method.selection.labels[self._state.chosen]
-        return label
-
-    @property
-    def models(self) -> dict[str, FloatArray]:
-        """The current model of each candidate by its label: coefficients for all columns, then an intercept if there is one."""
-        if not isinstance(self._method, CandidatesMethod):
-            raise ProtocolError("models needs a tracker with candidates; the model of this one is coef and intercept.")
-        coefs = [self._state.coef_of(index) for index in range(len(self._method.methods))]
-        return {
-            label: self._model() if coef is None else coef
-            for label, coef in zip(self._method.selection.labels, coefs, strict=True)
-        }
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the linear scores of rows, X @ coef + intercept; of several classes, those of each.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (rows, columns)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (rows,)
-
-        Raises
-        ------
-        ProtocolError
-            Before the first fit.
-        """
-        scores, loss = self._linear_scores(X, "Tracker.decision_function"), self._objective()
-        return loss.output_scores(scores) if isinstance(loss, VectorLoss) else scores
-
-    def predict(self, X: Any, *, exposure: Any = None) -> Any:
-        """Return the predictions of the current model: numbers for regression, -1 or 1 for two classes, labels for several.
-
-        Those of counts and amounts are means, those of a :class:`~driftpace.QuantileLoss` its quantile.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (rows, columns)
-            Features.
-        exposure : array-like, optional
-            What each count or amount is a total over; by default a unit.
-
-        Returns
-        -------
-        ndarray of shape (rows,)
-
-        Raises
-        ------
-        ProtocolError
-            Before the first fit.
-        """
-        loss = self._objective()
-        if isinstance(loss, LinearLoss | VectorLoss):
-            predicted = loss.link(self._linear_scores(X, "Tracker.predict"))
-        else:
-            rows = self._rows(X, "Tracker.predict")
-            values = np.column_stack([rows, np.ones(len(rows))]) if self._method.spec.fit_intercept else rows
-            predicted = loss.predict(self._model(), values)
-        if self._learns_classes:  # as long as there is one label, the model has a second class without one
-            return np.array(self._labels)[np.minimum(predicted.astype(np.int64), len(self._labels) - 1)]
-        if exposure is None:
-            return predicted
-        check_exposure(self._method, "Tracker.predict")
-        return predicted * read_exposure(exposure, owner="Tracker.predict", rows=len(predicted))
-
-    def predict_interval(self, X: Any, *, level: float = 0.9, exposure: Any = None) -> FloatArray:
-        """Return intervals that hold a new count with a given probability, at the means that :meth:`predict` returns.
-
-        Counts vary as those of earlier periods did: their variance is the estimated noise times the mean, so that over-dispersed
-        counts have wider intervals than Poisson counts. For other targets, two trackers with a
-        :class:`~driftpace.QuantileLoss` each, such as for 0.05 and 0.95, predict the ends of an interval.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (rows, columns)
-            Features.
-        level : float, default 0.9
-            The probability.
-        exposure : array-like, optional
-            What each count is a total over; by default a unit.
-
-        Returns
-        -------
-        ndarray of shape (rows, 2)
-            The least and the largest count of each interval, both in it.
-
-        Raises
-        ------
-        ProtocolError
-            Before the first fit, or if the loss is not :class:`~driftpace.PoissonLoss` in the default method.
-
-        Examples
-        --------
-        >>> from driftpace import PoissonLoss, Tracker
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.standard_normal((300, 1))
-        >>> tracker = Tracker(PoissonLoss(), epsilon=0.1, rng=0)
-        >>> _ = tracker.ask()
-        >>> _ = tracker.tell(X, rng.poisson(np.exp(1.0 + 0.5 * X[:, 0])))
-        >>> tracker.predict_interval([[0.0], [2.0]])
-        array([[ 0.,  6.],
-               [ 3., 13.]])
-        """
-        validation.fraction("Tracker.predict_interval", level=level)
-        means = self.predict(X, exposure=exposure)
-        method, state = self._method.current(self._state)
-        adaptive = getattr(state, "adaptive", None)
-        if not isinstance(method.spec.loss, PoissonLoss) or adaptive is None:
-            raise ProtocolError(
-                f"predict_interval() is for counts, with PoissonLoss; got {type(method.spec.loss).__name__}: two trackers with "
-                "QuantileLoss predict the ends of an interval."
-            )
-        from driftpace.tracker.intervals import count_intervals
-
-        return count_intervals(means, adaptive.memory.noise.estimate().mean, level)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of the classes -1 and 1, or of all :attr:`classes`.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (rows, columns)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (rows, classes)
-
-        Raises
-        ------
-        ProtocolError
-            Before the first fit, or if the loss does not estimate probabilities.
-
-        Examples
-        --------
-        >>> from driftpace import LogisticLoss, Tracker
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.standard_normal((40, 1))
-        >>> tracker = Tracker(LogisticLoss(l2=0.1), epsilon=0.1, rng=0)
-        >>> _ = tracker.ask()
-        >>> _ = tracker.tell(X, np.sign(X[:, 0] + rng.standard_normal(40)))
-        >>> tracker.predict_proba([[0.0], [2.0]]).round(1)
-        array([[0.5, 0.5],
-               [0.2, 0.8]])
-        """
-        scores = self._linear_scores(X, "Tracker.predict_proba")
-        loss = self._objective()
-        estimate = getattr(loss, "probabilities", None)
-        probabilities = None if estimate is None else estimate(scores)
-        if probabilities is None:
-            raise ProtocolError(
-                f"predict_proba() needs a loss that estimates probabilities; got {type(loss).__name__}."
-            )
-        if isinstance(loss, VectorLoss):
-            return self._of_labels(np.asarray(probabilities)) if self._learns_classes else np.asarray(probabilities)
-        return np.column_stack([1.0 - probabilities, probabilities])
-
-    @property
-    def history(self) -> History:
-        """The reports of the closed periods; ``.to_frame()`` for a table."""
-        return History(self._reports[: self._state.period - 1])
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file: atomically, without pickle, exact to the bit.
 
@@ -1253,16 +978,7 @@ class Tracker:
 
     def to_body(self) -> dict[str, Any]:
         """Return everything as JSON values, which :meth:`from_body` reads."""
-        encoding = None if self._encoding is None else self._encoding.to_values()
-        body = to_body(self._method, self._state, self._reports)
-        body |= {"encoding": encoding, "missing": self._missing, "from_pool": self._from_pool}
-        body |= {"text": list(self._text), "may_widen": self._may_widen}
-        if self._expand is not None:
-            body["expand"] = self._expand.to_values()
-        if self._labels:
-            body["labels"] = list(self._labels)
-        if self._layout is not None:
-            body["layout"] = self._layout.to_values()
+        body = to_body(self._method, self._state, self._reports) | self._reader.to_body()
         if self._pool is not None:
             body["pool"] = self._pool.to_body()
         return body if self._late is None else {**body, "late": self._late.to_body()}
@@ -1303,23 +1019,11 @@ class Tracker:
     def from_body(cls, body: dict[str, Any], own: dict[str, Any]) -> Self:
         """Return the tracker of JSON values that :meth:`to_body` wrote, with parts of the user's own."""
         tracker = cls.from_snapshot(*from_body(body, own))
-        if body.get("encoding") is not None:
-            from driftpace.tables.encoding import Encoding
-
-            tracker._encoding = Encoding.of(body["encoding"])
-        tracker._missing, tracker._from_pool = body.get("missing", "impute"), body.get("from_pool", False)
-        tracker._text, tracker._may_widen = tuple(body.get("text", ())), body.get("may_widen", False)
-        if body.get("layout") is not None:
-            from driftpace.tracker.wide_frame import FrameLayout
-
-            tracker._layout = FrameLayout.of(body["layout"])
+        tracker._reader = RowReader.of_body(body)
         if body.get("pool") is not None:
             from driftpace.tracker.open_pool import OpenPool
 
             tracker._pool = OpenPool.from_body(body["pool"])
-        tracker._labels = tuple(body.get("labels", ()))
-        if body.get("expand") is not None:
-            tracker._expand = _expansion_request(**body["expand"])
         if body.get("late") is not None:
             tracker._late = LateWindow.from_body(body["late"])
         return tracker
@@ -1343,9 +1047,7 @@ class Tracker:
         """
         tracker = cls.__new__(cls)
         tracker._method, tracker._state, tracker._reports = method, state, list(reports)
-        tracker._missing, tracker._encoding, tracker._from_pool = "impute", None, False
-        tracker._may_widen, tracker._text, tracker._layout, tracker._expand = False, (), None, None
-        tracker._late, tracker._pool, tracker._labels = None, None, tuple(classes)
+        tracker._reader, tracker._late, tracker._pool = RowReader(labels=tuple(classes)), None, None
         return tracker
 
     def snapshot(self) -> tuple[Method, Any]:
@@ -1364,211 +1066,6 @@ class Tracker:
             f"Tracker({type(loss).__name__}, epsilon={self.epsilon!r}, period={self.period}, "
             f"features={self._state.features})"
         )
-
-    def _event(
-        self, X: Any, y: Any, more: Mapping[str, Any], owner: str
-    ) -> "tuple[TellEvent, Encoding | None, tuple[str | int, ...], Method, Any]":
-        """Return rows as the method takes them, the encoding and the labels of classes so far, and the method with its state."""
-        plain = all(value is None for value in more.values())
-        method, state = self._widened(X) if plain else (self._method, self._state)
-        given, keep, encoding = X, None, self._encoding
-        if not (_is_wide(method) and not is_frame(X, owner)):
-            given, keep, encoding = self._encoded(X, owner, drop=True)
-            method, state = self._widened(given) if plain else (self._method, self._state)
-        read = read_wide_rows if _is_wide(method) else read_rows
-        rows = read(given, owner=owner, features=state.features, columns=state.columns)
-        count, labels = rows.X.shape[0] if keep is None else keep.size, self._labels
-        if self._learns_classes:
-            targets, labels = read_classes(y, labels, owner=owner, rows=count)
-        else:
-            several = isinstance(method.spec.loss, MultiSquaredLoss)
-            targets = read_targets(y, owner=owner, rows=count, several=several)
-        codes, weights = self._groups(method, more["groups"], len(targets)), None
-        if more["sample_weight"] is not None:
-            check_weights(method, owner)
-            weights = read_weights(more["sample_weight"], owner=owner, rows=len(targets))
-        if more["exposure"] is not None:
-            check_exposure(self._method, owner)
-            exposure = read_exposure(more["exposure"], owner=owner, rows=len(targets))
-            targets, weights = as_rates(targets, weights, exposure)
-        if more["annotators"] is not None:
-            check_annotators(method, owner)
-        ids, annotators = read_labels(more["ids"], more["annotators"], owner=owner, rows=len(targets))
-        if keep is not None:
-            targets, codes = targets[keep], None if codes is None else codes[keep]
-            weights = None if weights is None else weights[keep]
-            ids, annotators = (None if all_ is None else tuple(compress(all_, keep)) for all_ in (ids, annotators))
-        event = TellEvent(
-            X=rows.X, y=targets, columns=rows.columns, groups=codes, weights=weights, ids=ids, annotators=annotators
-        )
-        return event, encoding, labels, method, state
-
-    def _shows_nothing(self, X: Any) -> bool:
-        """Return whether the first frame, or the first rows of columns to expand, has no rows that could show how it is read."""
-        if self._encoding is not None or self._layout is not None or self._state.rows_seen or self._state.gathered:
-            return False
-        shape = getattr(X, "shape", None)
-        if not shape or shape[0] or isinstance(X, InputRows):
-            return False
-        return self._expand is not None or is_frame(X, "Tracker.tell")
-
-    def _laid_out(self, X: Any, owner: str) -> "tuple[FrameLayout | None, Any]":
-        """Return the layout of frames with texts or lists, which the first one shows, and rows as a matrix."""
-        if self._layout is None and not self._text and (_is_array(X) or not is_frame(X, owner)):
-            return None, X
-        from driftpace.tracker.wide_frame import FrameLayout
-
-        layout = self._layout or FrameLayout.of_frame(X, self._text, owner)
-        return layout, X if layout is None else layout.matrix(X, owner)
-
-    def _widened(self, X: Any) -> tuple[Method, Any]:
-        """Return the method and its state; before the first rows the wide method, where these have many columns."""
-        method, state = self._method, self._state
-        if X is None or not self._may_widen or state.features is not None or state.gathered or state.rows_seen:
-            return method, state
-        count = column_count(X)
-        if count is None or count <= WIDE_COLUMNS or not can_be_wide(method):
-            return method, state
-        return as_wide(method, state)
-
-    def _groups(self, method: Method, groups: Any, rows: int) -> Any:
-        if groups is None:
-            return None
-        if not uses_groups(method):
-            raise ParameterError(
-                "must be None with the wide method; give method='adaptive' where rows belong together."
-                if _is_wide(method)
-                else "must be None with learner=, drift= and rule=, unless there are candidates to compare (l2=[...] or select=).",
-                owner="Tracker.tell",
-                name="groups",
-            )
-        if isinstance(groups, list | tuple):  # of strings and NaN together NumPy would make strings: the group "nan"
-            groups = np.array(groups, dtype=object)
-        return read_groups(groups, owner="Tracker.tell", rows=rows)
-
-    def _encoded(
-        self, X: Any, owner: str, *, drop: bool, learned: "Encoding | None" = None
-    ) -> "tuple[Any, BoolArray | None, Encoding | None]":
-        """Return rows without missing cells and texts, which of the rows they are, and the encoding that they have shown."""
-        state, encoding = self._state, learned or self._encoding
-        strict = encoding is None and (state.rows_seen > 0 or state.columns is not None)
-        if (
-            isinstance(X, InputRows)
-            or strict
-            or (encoding is None and self._missing == "refuse" and self._expand is None and not is_frame(X, owner))
-        ):
-            return X, None, encoding
-        made = encode_rows(
-            X,
-            encoding=encoding,
-            missing=self._missing,
-            widen=state.features is None,
-            drop=drop,
-            owner=owner,
-            expand=self._expand,
-        )
-        return made.rows, made.keep, made.encoding
-
-    def _linear_scores(self, X: Any, owner: str) -> FloatArray:
-        """Return the scores of rows, (rows,) or (rows, outputs)."""
-        model, loss, rows = self._model(), self._objective(), self._rows(X, owner)
-        coef = loss.matrix(model) if isinstance(loss, VectorLoss) else model
-        if not self._method.spec.fit_intercept:
-            return np.asarray(rows @ coef)
-        if _is_wide(self._method):
-            return np.asarray(rows @ coef[:-1] + coef[-1])
-        return np.asarray(np.column_stack([rows, np.ones(len(rows))]) @ coef)
-
-    def _objective(self) -> Loss:
-        """Return the loss that the current model minimises, for as many classes as it has."""
-        method, state = self._method.current(self._state)
-        return method.spec.objective_for(self._model(), state.features)
-
-    @property
-    def _learns_classes(self) -> bool:
-        """Whether labels of classes are numbered as they appear."""
-        loss = self._method.spec.loss
-        return isinstance(loss, SoftmaxLoss) and loss.classes is None
-
-    def _of_labels(self, probabilities: FloatArray) -> FloatArray:
-        """Return a column for each label: zeros where the model has no class for one yet, and no class without a label."""
-        known, fitted = len(self._labels), probabilities.shape[1]
-        if fitted > known:
-            kept = probabilities[:, :known]
-            return np.asarray(kept / kept.sum(axis=1, keepdims=True)) if known > 1 else np.ones_like(kept)
-        return np.pad(probabilities, ((0, 0), (0, known - fitted)))
-
-    def _classes_fitted(self) -> int:
-        """Return how many classes the current model has; 0 before the first fit."""
-        if not self._learns_classes or not self._state.rows_seen:
-            return 0
-        loss = self._objective()
-        return loss.outputs + 1 if isinstance(loss, VectorLoss) else 0
-
-    def _rows(self, X: Any, owner: str) -> Any:
-        """Return rows as the method takes them."""
-        if self._state.rows_seen == 0:
-            raise ProtocolError("the tracker has no model yet; call ask() and tell() first.")
-        state, wide = self._state, _is_wide(self._method)
-        X = X if self._layout is None else self._layout.matrix(X, owner)
-        given = X if wide and not is_frame(X, owner) else self._encoded(X, owner, drop=False)[0]
-        read = read_wide_rows if wide else read_rows
-        return read(given, owner=owner, features=state.features, columns=state.columns).X
-
-    def _model(self) -> FloatArray:
-        coef: FloatArray | None = self._state.coef
-        if coef is None:
-            raise ProtocolError("the tracker has no model yet; call ask() and tell() first, or give features=.")
-        return coef
-
-
-@contextmanager
-def _named(owner: str) -> Iterator[None]:
-    """Name the method that was called in errors about rows."""
-    try:
-        yield
-    except DataError as error:
-        raise (error if error.owner else error.renamed(owner=owner, name=error.name or "X")) from None
-
-
-def _is_array(X: Any) -> bool:
-    return isinstance(X, np.ndarray | list | tuple | InputRows)
-
-
-def _is_wide(method: Any) -> bool:
-    """Whether a method takes rows of many columns, sparse ones as they are."""
-    return not isinstance(method, CandidatesMethod) and isinstance(model_method(method), WideMethod)
-
-
-def _text_columns(text: Any) -> tuple[str, ...]:
-    """Return the names of columns of texts."""
-    names = () if text is None else (text,) if isinstance(text, str) else text
-    if (
-        not isinstance(names, list | tuple)
-        or not all(isinstance(name, str) for name in names)
-        or len(set(names)) < len(names)
-    ):
-        raise ParameterError(
-            f"must be the name of a column, or different names of several; got {text!r:.80}.",
-            owner="Tracker",
-            name="text",
-        )
-    return tuple(names)
-
-
-def _expansion_request(splines: Any, interactions: Any, **others: Any) -> "ExpansionRequest | None":
-    """Return which columns are expanded, None for none; refuse settings that need the number of columns, or another method."""
-    if splines is None and interactions is None:
-        return None
-    from driftpace.tables.expansion import ExpansionRequest
-
-    request = ExpansionRequest.of("Tracker", splines, interactions)
-    for name, value in others.items():
-        if request is not None and value is not None and not (name == "method" and value == "adaptive"):
-            raise ParameterError(
-                f"must be None with splines= and interactions=; got {value!r:.80}.", owner="Tracker", name=name
-            )
-    return request
 
 
 def _entropy(rng: np.random.Generator | int | None) -> int:
