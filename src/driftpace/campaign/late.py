@@ -180,22 +180,23 @@ def _delivered_labels(store: Store, state: CampaignState, force: LogInForce, per
     return labels_in(store.rows(state.definition.name, force.deliveries.get(period, ())).values())
 
 
-def outstanding_rows(store: Store, state: CampaignState) -> dict[int, int]:
-    """Return how many rows ordered for each closed period may still arrive; rows without ids count as drawn.
+def outstanding_rows(store: Store, state: CampaignState, *, first: int = 1) -> dict[int, int]:
+    """Return how many rows ordered for each closed period from ``first`` on may still arrive; rows without ids count as drawn.
 
     These are the rows drawn and not delivered; where none were drawn, those missing when the next period was requested.
     """
-    name, current = state.definition.name, state.state.period
+    current = state.state.period
     if not state.definition.keep_rows:
         return {}
     kinds = ("selected", "delivered", "forgotten", "closed", "undone")
-    force = LogInForce.of(store.entries(name, limit=state.seq, kinds=kinds))
+    force = LogInForce.of(entries_from(store, state, first, kinds))
     unsettled = unsettled_periods(force.entries)
+    late_rows = _rows_after_closing(force)
     waiting: dict[int, int] = {}
-    for period in sorted(period for period in force.closings if period < current):
+    for period in sorted(period for period in force.closings if first <= period < current):
         rows = 0
         if period not in force.draws:
-            rows = _missing_since(force, period)
+            rows = int(force.closings[period].body.get("waiting", 0)) - late_rows[period]
         elif period in unsettled:
             rows = _drawn_and_missing(store, state, force, period)
         if rows > 0:
@@ -203,12 +204,33 @@ def outstanding_rows(store: Store, state: CampaignState) -> dict[int, int]:
     return waiting
 
 
-def _missing_since(force: LogInForce, period: int) -> int:
-    """Return how many of the rows that were missing when a period was closed did not arrive since."""
-    closing = force.closings[period]
-    late = [entry for entry in force.entries if entry.kind == "delivered" and entry.body["period"] == period]
-    arrived = sum(int(entry.body["rows"]) for entry in late if entry.seq > closing.seq)
-    return int(closing.body.get("waiting", 0)) - arrived
+def entries_from(store: Store, state: CampaignState, period: int, kinds: Sequence[str]) -> list[Entry]:
+    """Return the entries of some kinds that a period and those after it can have."""
+    name = state.definition.name
+    after = 0 if period <= 1 else _closing_before(store, name, period)
+    return store.entries(name, after=after, limit=state.seq, kinds=kinds)
+
+
+def _closing_before(store: Store, name: str, period: int) -> int:
+    """Return the number of the entry that closed the last period before ``period``, 0 if there is none."""
+    limit = 64
+    while True:
+        closings = store.latest(name, limit=limit, kinds=("closed", "undone"))
+        earlier = [entry.seq for number, entry in LogInForce.of(closings).closings.items() if number < period]
+        if earlier or len(closings) < limit:
+            return max(earlier, default=0)
+        limit *= 4
+
+
+def _rows_after_closing(force: LogInForce) -> Counter[int]:
+    """Return how many rows of each period arrived after it was closed."""
+    rows: Counter[int] = Counter()
+    for entry in force.entries:
+        if entry.kind == "delivered":
+            closing = force.closings.get(entry.body["period"])
+            if closing is not None and entry.seq > closing.seq:
+                rows[entry.body["period"]] += int(entry.body["rows"])
+    return rows
 
 
 def outstanding_ids(store: Store, state: CampaignState) -> frozenset[str]:

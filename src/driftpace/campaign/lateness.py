@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from driftpace.adaptive import MOST_DELAY
-from driftpace.campaign.late import outstanding_rows
+from driftpace.campaign.late import entries_from, outstanding_rows
 from driftpace.campaign.records import Lateness
 from driftpace.campaign.replay import LogInForce
 from driftpace.campaign.state import CampaignState
@@ -29,15 +29,13 @@ LEAST = 5
 
 def lateness_of(store: Store, state: CampaignState) -> Lateness | None:
     """Return how late labels arrived in the last periods; None where nothing was late or may be, and nothing is outstanding."""
-    name, current, delay = state.definition.name, state.state.period, state.definition.delay
-    log = store.entries(name, limit=state.seq, kinds=("selected", "delivered", "forgotten", "undone"))
-    force = LogInForce.of(log)
+    current, delay = state.state.period, state.definition.delay
     recent = range(max(1, current - RECENT), current)
+    log = entries_from(store, state, recent.start, ("selected", "delivered", "forgotten", "undone"))
+    force = LogInForce.of(log)
     counted = {seq for period in recent for seq in force.deliveries.get(period, ())}
     deliveries = [entry for entry in log if entry.seq in counted]
-    outstanding = {
-        period: rows for period, rows in outstanding_rows(store, state).items() if period >= current - RECENT
-    }
+    outstanding = outstanding_rows(store, state, first=recent.start)
     arrived: Counter[int] = Counter()
     for entry in deliveries:
         arrived[int(entry.body.get("late") or 0)] += entry.body["rows"]

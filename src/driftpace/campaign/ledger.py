@@ -7,18 +7,12 @@ name, heading, value and format everywhere.
 import csv
 import io
 import math
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from driftpace.campaign.records import Decision, LedgerRow, Served
-from driftpace.campaign.transitions import undone_by
-from driftpace.records import StepReport
-from driftpace.storage.base import Store
-from driftpace.storage.codec import decode
-from driftpace.tables.pool_mismatch import PoolMismatch
+from driftpace.campaign.records import LedgerRow
 
 NO_VALUE = "–"
 """Shown in the place of a value that a period does not have."""
@@ -562,51 +556,3 @@ def _csv_cell(column: LedgerColumn, row: LedgerRow) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
-
-
-def read_ledger(store: Store, name: str) -> Ledger:
-    """Return the closed periods in order, as they were last absorbed; the history of an adopted tracker first."""
-    adopted: list[LedgerRow] = []
-    rows: dict[int, LedgerRow] = {}
-    closing: dict[str, Any] = {}
-    log = store.entries(name, kinds=("created", "delivered", "closed", "certified", "revised", "undone"))
-    gone = undone_by(log)
-    late: Counter[int] = Counter()
-    others: Counter[int] = Counter()
-    unlike: dict[int, PoolMismatch] = {}
-    for entry in log:
-        body = entry.body
-        if entry.kind == "created":
-            adopted = [LedgerRow(key=None, closed_at=entry.at, report=decode(report)) for report in body["history"]]
-        elif entry.seq in gone:
-            continue
-        elif entry.kind == "delivered":
-            late[body["period"]] += body["rows"] if body.get("late") else 0
-            others[body["period"]] += body.get("others", 0)
-            if "mismatch" in body:
-                unlike[body["period"]] = PoolMismatch.of(body["mismatch"])
-        elif entry.kind == "closed":
-            closing = {"key": body["key"], "overridden": body.get("overridden")}
-        elif entry.kind == "certified":
-            override = closing["overridden"]
-            report: StepReport = decode(body["report"])
-            rows[report.period] = LedgerRow(
-                key=closing["key"],
-                closed_at=entry.at,
-                report=report,
-                served=_served_from_plain(body["served"]),
-                overridden=None if override is None else Decision(**override),
-            )
-        elif entry.kind == "revised":
-            for encoded, served in zip(body["reports"], body["served"], strict=True):
-                report = decode(encoded)
-                if report.period in rows:
-                    rows[report.period] = replace(
-                        rows[report.period], report=report, served=_served_from_plain(served), revised=True
-                    )
-    closed = [replace(row, late=late[n], others=others[n], mismatch=unlike.get(n)) for n, row in sorted(rows.items())]
-    return Ledger([*adopted, *closed])
-
-
-def _served_from_plain(plain: Any) -> Served | None:
-    return None if plain is None else Served(**{**plain, "error": decode(plain["error"])})

@@ -10,7 +10,8 @@ from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.handle import CampaignHandle, unknown_campaign
 from driftpace.campaign.late import outstanding_ids, outstanding_rows
 from driftpace.campaign.lateness import lateness_of
-from driftpace.campaign.ledger import Ledger, read_ledger
+from driftpace.campaign.ledger import Ledger
+from driftpace.campaign.ledger_log import read_ledger
 from driftpace.campaign.orders import awaited_in, drawn_in, not_open, open_order, order_of_period, past_order
 from driftpace.campaign.records import Lateness, Order, Predicted, Status
 from driftpace.campaign.replay import replay
@@ -123,9 +124,15 @@ class CampaignReader:
         """Return the last deliveries that were refused, the oldest first: when, who, which file, and why."""
         return self._store.refusals(self._name)
 
-    def outstanding(self) -> dict[int, int]:
-        """Return how many rows drawn for each closed period are not labelled yet; they are absorbed when they arrive."""
-        return outstanding_rows(self._store, self._handle.load())
+    def outstanding(self, *, first: int = 1) -> dict[int, int]:
+        """Return how many rows drawn for each closed period are not labelled yet; they are absorbed when they arrive.
+
+        Parameters
+        ----------
+        first : int, default 1
+            Leave out the periods before this one.
+        """
+        return outstanding_rows(self._store, self._handle.load(), first=first)
 
     def outstanding_ids(self) -> frozenset[str]:
         """Return the ids of the rows drawn for closed periods that are not labelled yet."""

@@ -16,7 +16,12 @@ from driftpace.service.dashboard import routes as dashboard_routes
 from driftpace.service.errors import error_response, from_framework, from_library, from_validation
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.logging import RequestLogMiddleware
-from driftpace.service.middleware import BodyLimitMiddleware, DrainBodyMiddleware, HeadMiddleware
+from driftpace.service.middleware import (
+    AbandonedMiddleware,
+    BodyLimitMiddleware,
+    DrainBodyMiddleware,
+    HeadMiddleware,
+)
 from driftpace.service.routes import campaigns, deliveries, docs, orders, system, tables
 from driftpace.service.state import Service
 from driftpace.storage.base import Store
@@ -58,6 +63,7 @@ def create_app(
         middleware=[
             Middleware(DrainBodyMiddleware),
             Middleware(RequestLogMiddleware, metrics=service.metrics),
+            Middleware(AbandonedMiddleware),
             Middleware(AuthMiddleware, service=service),
             Middleware(BodyLimitMiddleware, limits=service.limits),
             Middleware(HeadMiddleware),

@@ -38,7 +38,7 @@ class AuthMiddleware:
         self._access = service.access
         self._sessions = service.sessions
         self._store = service.store
-        self._run = service.reads.run
+        self._run = service.checks.run
         self._metrics = service.metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

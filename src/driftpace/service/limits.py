@@ -26,9 +26,9 @@ class ServiceLimits:
         Bytes of all request bodies together.
     body_seconds, piece_seconds, head_seconds : float
         Time for a whole body, for one piece of it, and for the head of a request.
-    reads, fits, plans : int
-        Threads for reading, fitting and planning.
-    reads_queue, fits_queue, plans_queue : int
+    checks, reads, pages, fits, plans : int
+        Threads for checking tokens, reading, rendering pages, fitting and planning.
+    checks_queue, reads_queue, pages_queue, fits_queue, plans_queue : int
         Calls that may wait for each of them; more get 503.
     streams : int
         Open event streams.
@@ -42,6 +42,8 @@ class ServiceLimits:
         Open connections.
     open_campaigns : int
         Campaigns kept in memory.
+    kept_periods : int
+        Closed periods of campaigns kept in memory for their pages.
     horizon : int
         Periods that may be planned.
     ready_seconds : float
@@ -61,8 +63,12 @@ class ServiceLimits:
     body_seconds: float = 120.0
     piece_seconds: float = 20.0
     head_seconds: float = 10.0
+    checks: int = 2
+    checks_queue: int = 1000
     reads: int = 8
     reads_queue: int = 512
+    pages: int = 2
+    pages_queue: int = 128
     fits: int = 4
     fits_queue: int = 256
     plans: int = 2
@@ -73,6 +79,7 @@ class ServiceLimits:
     heartbeat_seconds: float = 15.0
     connections: int = 1000
     open_campaigns: int = 256
+    kept_periods: int = 20_000
     horizon: int = 520
     ready_seconds: float = 1.0
     session_hours: float = 12.0

@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from driftpace.service.auth import SAFE
 from driftpace.service.errors import ApiError, busy_error, error_response
 from driftpace.service.limits import ServiceLimits
+from driftpace.service.workers import unless_disconnected, wait_for_disconnect
 from driftpace.tables.limits import size
 
 _DRAIN_BYTES = 4 * 2**20
@@ -118,6 +119,48 @@ def _is_small(framing: dict[bytes, bytes]) -> bool:
 def client_left(scope: Scope) -> bool:
     """Return whether the client disconnected before its request was complete."""
     return bool(scope.get("state", {}).get(_LEFT, False))
+
+
+class AbandonedMiddleware:
+    """Cancels a request that only reads when its client disconnects before the response: what is queued for it never starts.
+
+    A response that has begun ends by itself, and so do requests that write: a delivery that has arrived counts, whether or not
+    the client waits for the receipt.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request; the body of one that only reads is ignored."""
+        if scope["type"] != "http" or scope["method"] not in SAFE:
+            await self._app(scope, receive, send)
+            return
+        left, body_sent, started = asyncio.Event(), False, False
+
+        async def receiving() -> Message:
+            nonlocal body_sent
+            if not body_sent:
+                body_sent = True
+                return {"type": "http.request", "body": b"", "more_body": False}
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        async def sending(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        async def disconnect() -> None:
+            await wait_for_disconnect(receive)
+            left.set()
+            if started:
+                await asyncio.Event().wait()  # the response finds that out by itself
+
+        await unless_disconnected(self._handle(scope, receiving, sending), disconnect())
+
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
 
 
 class HeadMiddleware:

@@ -11,6 +11,7 @@ from starlette.requests import HTTPConnection
 from driftpace.campaign import Campaign
 from driftpace.service.auth import Access, Caller
 from driftpace.service.events import EventBroker
+from driftpace.service.history import HistoryCache
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.metrics import Metrics
 from driftpace.service.sessions import LoginThrottle, Sessions, TokenRecheck
@@ -74,7 +75,11 @@ class CampaignCache:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Service:
-    """What the routes share; ``reads``, ``fits`` and ``plans`` are the pools for work that blocks."""
+    """What the routes share; the pools are for work that blocks.
+
+    ``checks`` looks up tokens and pings the store, ``reads`` reads campaigns, ``pages`` renders pages and files, which takes
+    longer, ``fits`` changes campaigns and ``plans`` computes plans: none of them waits in the queue of another.
+    """
 
     store: Store
     access: Access
@@ -82,8 +87,11 @@ class Service:
     sessions: Sessions
     login_throttle: LoginThrottle
     campaigns: CampaignCache
+    histories: HistoryCache
     metrics: Metrics
+    checks: WorkerPool
     reads: WorkerPool
+    pages: WorkerPool
     fits: WorkerPool
     plans: WorkerPool
     events: EventBroker
@@ -95,6 +103,7 @@ class Service:
         """Return the state of a service over an open store, in its fail-fast variant where it has one."""
         store = store.promptly() if isinstance(store, FailFastStore) else store
         reads = WorkerPool("reading", threads=limits.reads, queue=limits.reads_queue)
+        checks = WorkerPool("checking tokens", threads=limits.checks, queue=limits.checks_queue)
         sessions = Sessions(hours=limits.session_hours)
         return cls(
             store=store,
@@ -103,18 +112,25 @@ class Service:
             sessions=sessions,
             login_throttle=LoginThrottle(),
             campaigns=CampaignCache(store, size=limits.open_campaigns),
+            histories=HistoryCache(store, periods=limits.kept_periods),
             metrics=Metrics(),
+            checks=checks,
             reads=reads,
+            pages=WorkerPool("pages", threads=limits.pages, queue=limits.pages_queue),
             fits=WorkerPool("fitting", threads=limits.fits, queue=limits.fits_queue),
             plans=WorkerPool("planning", threads=limits.plans, queue=limits.plans_queue),
             events=EventBroker(store, reads, limits),
-            readiness=ReadinessProbe(store, reads, seconds=limits.ready_seconds),
-            token_recheck=TokenRecheck(store, reads, sessions, seconds=limits.poll_seconds),
+            readiness=ReadinessProbe(store, checks, seconds=limits.ready_seconds),
+            token_recheck=TokenRecheck(store, checks, sessions, seconds=limits.poll_seconds),
         )
 
     async def read(self, name: str, function: Callable[[Campaign], Result]) -> Result:
         """Return what a function reads from a campaign."""
         return await self.reads.run(lambda: function(self.campaigns.get(name)))
+
+    async def render(self, name: str, function: Callable[[Campaign], Result]) -> Result:
+        """Return a page or a file about a campaign."""
+        return await self.pages.run(lambda: function(self.campaigns.get(name)))
 
     async def change(self, name: str, function: Callable[[Campaign], Result]) -> Result:
         """Return what a function does to a campaign, and notify its event streams."""

@@ -1,9 +1,9 @@
 """Thread pools with bounded queues for work that blocks, and the readiness probe of the store."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive
@@ -69,28 +69,34 @@ class WorkerPool:
 async def run_cancellable(request: Request, pool: WorkerPool, function: Callable[[], Result]) -> Result:
     """Return the result of a function, computed in a pool; cancelled if the client disconnects while it is queued.
 
-    For functions without side effects, such as a plan: one that has started runs to its end in its thread.
+    For functions without side effects of requests with a body, such as a plan: one that has started runs to its end in its
+    thread. Requests without a body are cancelled by :class:`~driftpace.service.middleware.AbandonedMiddleware`.
 
     Raises
     ------
     starlette.requests.ClientDisconnect
         As soon as the client has disconnected.
     """
-    work = asyncio.ensure_future(pool.run(function))
-    disconnect = asyncio.ensure_future(_disconnected(request.receive))
+    return await unless_disconnected(pool.run(function), wait_for_disconnect(request.receive))
+
+
+async def unless_disconnected(work: Coroutine[Any, Any, Result], disconnect: Coroutine[Any, Any, None]) -> Result:
+    """Return the result of some work, cancelled with ClientDisconnect as soon as ``disconnect`` returns."""
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(disconnect)
     try:
-        await asyncio.wait({work, disconnect}, return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
-        disconnect.result()  # raises if the body was too slow
+        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        leaving.result()  # raises if the body was too slow
         raise ClientDisconnect
     finally:
-        work.cancel()
-        disconnect.cancel()
-        await asyncio.gather(work, disconnect, return_exceptions=True)
+        working.cancel()
+        leaving.cancel()
+        await asyncio.gather(working, leaving, return_exceptions=True)
 
 
-async def _disconnected(receive: Receive) -> None:
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Return when the client has disconnected; the rest of its body is discarded."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

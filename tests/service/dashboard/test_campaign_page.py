@@ -10,6 +10,7 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.records import Money, Verdict
+from driftpace.service.dashboard import campaign_page
 from driftpace.service.dashboard.campaign_page import (
     LOG_PAGE_SIZE,
     MEASURED_TEXTS,
@@ -19,7 +20,8 @@ from driftpace.service.dashboard.campaign_page import (
     tally,
 )
 from driftpace.service.dashboard.charts import LATEST, PageFigure
-from driftpace.service.dashboard.figures import excess_loss_figure
+from driftpace.service.dashboard.figures import drift_figure, excess_loss_figure
+from driftpace.service.history import HistoryCache
 from driftpace.service.templating import render
 from driftpace.storage import MemoryStore
 from tests.reference import audits
@@ -39,20 +41,44 @@ def test_every_chart_position_has_a_table_row() -> None:
     for found in load_page(campaign).figures:
         for panel in found.panels:
             assert places(panel.wide) == places(panel.narrow)
-            assert found.first + places(panel.wide) == len(found.rows)
+            assert places(panel.wide) == len(found.rows)
         assert all(len(row) == len(found.columns) for row in found.rows)
 
 
-def test_charts_show_the_latest_periods_and_tables_all() -> None:
+def test_the_history_is_paged_latest_first() -> None:
     store = MemoryStore()
     campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.2, "seed": 0}, storage=store)
     through(campaign, World(0), LATEST + 9)
-    found = figure(campaign, "loss")
-    assert len(found.rows) == LATEST + 9
-    assert found.first == 9
-    assert places(found.panels[0].wide) == LATEST
-    said = f"The chart shows the last {LATEST} of {LATEST + 9} closed periods; the table has all of them."
-    assert (found.note, figure(campaign, "rows").note) == (said, said)
+    latest, older = ({found.key: found for found in load_page(campaign, history_page=page).figures} for page in (1, 2))
+    keys = [row.key for row in campaign.ledger()]
+    assert [row[1] for row in latest["loss"].rows] == keys[9:]
+    assert [row[1] for row in older["loss"].rows] == keys[:9]
+    assert {key: found.sentence for key, found in latest.items()} == {
+        key: found.sentence for key, found in older.items()
+    }
+    for found in (*latest.values(), *older.values()):
+        assert {places(panel.wide) for panel in found.panels} == {len(found.rows)}
+    assert [load_page(campaign, history_page=page).history.page for page in (0, 2, 99)] == [1, 2, 2]
+
+
+def test_unchanged_figures_are_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = MemoryStore()
+    campaign, world = one(store, periods=5)
+    histories = HistoryCache(store)
+    drawn = 0
+
+    def counted(*args: object, **named: object) -> object:
+        nonlocal drawn
+        drawn += 1
+        return drift_figure(*args, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(campaign_page, "drift_figure", counted)
+    first, again = (load_page(campaign, histories.get("flat-prices")) for _ in range(2))
+    assert (drawn, first.figures) == (1, again.figures)
+    campaign.tell(*world.rows(3), final=False)
+    changed = load_page(campaign, histories.get("flat-prices"))
+    assert drawn == 2
+    assert changed.figures == load_page(campaign).figures != first.figures
 
 
 def test_the_table_shows_the_ledger() -> None:
@@ -119,7 +145,7 @@ def test_the_log_is_paged_latest_first() -> None:
     seen: list[int] = []
     page = 1
     while True:
-        found = read_log(campaign, entries=entries, page=page)
+        found = read_log(campaign, {}, entries=entries, page=page)
         assert len(found.lines) <= LOG_PAGE_SIZE
         seen += [line.entry.seq for line in found.lines]
         if page == found.pages:

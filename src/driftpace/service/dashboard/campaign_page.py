@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from driftpace.campaign import Campaign
@@ -13,11 +13,13 @@ from driftpace.campaign.refusals import since_last_delivery
 from driftpace.campaign.serialization import ledger_json
 from driftpace.campaign.text import base_lines, capitalized, measured_check, outstanding_sentence
 from driftpace.campaign.transitions import undone_by
+from driftpace.planning.budget import Budget
 from driftpace.records import Assumption, Money, Outcome
 from driftpace.records.requests import MEASURED_RISK
 from driftpace.service.dashboard.campaign_list import NEEDS
-from driftpace.service.dashboard.charts import PageFigure
+from driftpace.service.dashboard.charts import LATEST, HistoryPage, PageFigure
 from driftpace.service.dashboard.figures import drift_figure, excess_loss_figure, rows_figure, spending_figure
+from driftpace.service.history import History
 from driftpace.service.templating import money, plural, tier_text, when
 from driftpace.storage.base import Entry
 
@@ -160,13 +162,14 @@ class CampaignPage:
     ``cost`` is the cost of the missing rows, ``over`` the amount by which the whole order exceeds the budget. ``prices`` (JSON) and
     ``purse`` (the money for the open period) let the page compute the cost of an override. ``budget`` describes the budget, ""
     without one, ``last`` is its last period, and ``short`` says that the money or the periods do not suffice. ``deliveries`` are
-    sentences on what is waiting, late, refused and undone, by label.
+    sentences on what is waiting, late, refused and undone, by label. ``history`` is the page of the closed periods in the figures.
     """
 
     status: Status
     definition: Definition
     need: str
     figures: tuple[PageFigure, ...]
+    history: HistoryPage
     assumptions: tuple[AssumptionBadge, ...]
     log: LogPage
     facts: tuple[tuple[str, str], ...]
@@ -231,33 +234,38 @@ class CampaignPage:
         return NEEDS[self.need]
 
 
-def load_page(campaign: Campaign, *, log_page: int = 1) -> CampaignPage:
-    """Return the content of the page.
+def load_page(
+    campaign: Campaign, history: History | None = None, *, log_page: int = 1, history_page: int = 1
+) -> CampaignPage:
+    """Return the content of the page; what did not change since ``history`` was made is taken from there.
 
     >>> from driftpace.storage import MemoryStore
     >>> campaign = Campaign.create({"name": "a", "target": "y", "epsilon": 0.1, "seed": 0}, storage=MemoryStore())
     >>> load_page(campaign).need_text, [line.text.title for line in load_page(campaign).log.lines]
     ('To ask', ['Created'])
     """
-    status, definition, ledger = campaign.status(), campaign.definition, campaign.ledger()
+    status, definition = campaign.status(), campaign.definition
+    if history is None or history.seq != status.entries:  # the campaign has changed meanwhile
+        history = History(seq=status.entries, ledger=campaign.ledger())
     budget = definition.make_budget()
     order = status.order
     price = None if order is None or budget is None else budget.price(order.samples)
     purse = None if budget is None or status.spent is None else budget.money - status.spent
-    figures = (
-        excess_loss_figure(ledger),
-        drift_figure(ledger),
-        rows_figure(ledger, status.order),
-        spending_figure(ledger, status.order, total=None if budget is None else budget.money, cost=price),
-    )
+    pages = HistoryPage.of(len(history.ledger), history_page)
     assumptions = status.order.request.assumptions if status.order else status.last.assumptions if status.last else ()
+    gone = history.part("undone", lambda: undone_by(campaign.log(kinds=("undone",))))
+    first = max(1, status.period - LATEST)
+    waiting = history.part("waiting", lambda: campaign.outstanding(first=first))
     return CampaignPage(
         status=status,
         definition=definition,
         need=need_of(status),
-        figures=tuple(figure for figure in figures if figure is not None),
+        figures=history.part(
+            ("figures", pages.page), lambda: _figures(history.ledger, status, budget, price, pages.page)
+        ),
+        history=pages,
         assumptions=badges(assumptions),
-        log=read_log(campaign, entries=status.entries, page=log_page),
+        log=read_log(campaign, gone, entries=status.entries, page=log_page),
         facts=definition_facts(definition, status),
         cost=None if order is None else order.cost,
         measured=measured_badge(status),
@@ -268,11 +276,25 @@ def load_page(campaign: Campaign, *, log_page: int = 1) -> CampaignPage:
         budget="" if budget is None else f"{money(budget.money)} over {plural(budget.horizon, 'period')}",
         last=None if budget is None else budget.horizon,
         short="" if budget is None else shortage(status, budget.horizon),
-        deliveries=delivery_facts(campaign, status),
+        deliveries=delivery_facts(campaign, status, waiting, undone=len(gone)),
     )
 
 
-def delivery_facts(campaign: Campaign, status: Status) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _figures(
+    ledger: Sequence[LedgerRow], status: Status, budget: Budget | None, price: Money | None, page: int
+) -> tuple[PageFigure, ...]:
+    figures = (
+        excess_loss_figure(ledger, page),
+        drift_figure(ledger, page),
+        rows_figure(ledger, status.order, page),
+        spending_figure(ledger, status.order, total=None if budget is None else budget.money, cost=price, page=page),
+    )
+    return tuple(figure for figure in figures if figure is not None)
+
+
+def delivery_facts(
+    campaign: Campaign, status: Status, outstanding: Mapping[int, int], *, undone: int
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return sentences on what is waiting, late, refused and undone, by label; nothing where there is none."""
     late = status.lateness
     refusals = campaign.refusals()
@@ -284,13 +306,12 @@ def delivery_facts(campaign: Campaign, status: Status) -> tuple[tuple[str, tuple
     ]
     more = len(open_ones) - SHOWN_REFUSALS
     refused += [f"And {plural(more, 'delivery', 'deliveries')} before."] if more > 0 else []
-    gone = undone_by(campaign.log(kinds=("undone",)))
-    undone = f"{plural(len(gone), 'entry', 'entries')} of the log no longer {'counts' if len(gone) == 1 else 'count'}."
+    gone = f"{plural(undone, 'entry', 'entries')} of the log no longer {'counts' if undone == 1 else 'count'}."
     facts = {
-        "Waiting": [f"{outstanding_sentence(campaign.outstanding())}."] if campaign.outstanding() else [],
+        "Waiting": [f"{outstanding_sentence(outstanding)}."] if outstanding else [],
         "Late": [f"{capitalized(text)}." for text in (late.sentence, late.warning) if text] if late else [],
         "Refused": refused,
-        "Undone": [undone] if gone else [],
+        "Undone": [gone] if undone else [],
     }
     return tuple((label, tuple(texts)) for label, texts in facts.items() if texts)
 
@@ -321,14 +342,13 @@ def need_of(status: Status) -> str:
     return "close" if order.received else "wait"
 
 
-def read_log(campaign: Campaign, *, entries: int, page: int) -> LogPage:
+def read_log(campaign: Campaign, gone: Mapping[int, int], *, entries: int, page: int) -> LogPage:
     """Return a page of the log; entries are numbered without gaps, so that only this page is read."""
     pages = max(1, -(-entries // LOG_PAGE_SIZE))
     page = min(max(1, page), pages)
     last = entries - (page - 1) * LOG_PAGE_SIZE
     first = max(0, last - LOG_PAGE_SIZE)
     entries_read = campaign.log(after=first, limit=last - first)
-    gone = undone_by(campaign.log(kinds=("undone",)))
     return LogPage(
         lines=tuple(
             LogLine(entry=entry, text=describe_entry(entry), undone_by=gone.get(entry.seq))

@@ -261,15 +261,38 @@ def _runs(values: Values) -> list[list[tuple[int, float]]]:
 
 
 LATEST = 60
-"""Periods that a chart shows; its table has all of them."""
+"""Periods that a page of the history shows, and planned periods that a chart shows."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HistoryPage:
+    """A page of the closed periods, the latest on page 1: those from position ``start`` up to ``stop``, of ``count``.
+
+    >>> HistoryPage.of(69, 1).start, HistoryPage.of(69, 2).stop, HistoryPage.of(69, 7).page, HistoryPage.of(0, 1).pages
+    (9, 9, 2, 1)
+    """
+
+    page: int
+    pages: int
+    start: int
+    stop: int
+    count: int
+
+    @classmethod
+    def of(cls, count: int, page: int) -> "HistoryPage":
+        """Return a page of ``count`` periods, or the nearest there is."""
+        pages = max(1, -(-count // LATEST))
+        page = min(max(1, page), pages)
+        stop = count - (page - 1) * LATEST
+        return cls(page=page, pages=pages, start=max(0, stop - LATEST), stop=stop, count=count)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PageFigure:
     """A chart with its sentence and its table.
 
-    ``panels`` are drawings that share the table; ``first`` is the row of the table that the chart starts with, and ``note`` says
-    which periods it leaves out.
+    ``panels`` are drawings that share the table, whose first row is the first period of the chart; ``note`` says which planned
+    periods the chart leaves out.
     """
 
     key: str
@@ -278,7 +301,6 @@ class PageFigure:
     panels: tuple["ChartPanel", ...]
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    first: int = 0
     note: str = ""
 
 
@@ -313,16 +335,17 @@ def panel(
     return ChartPanel(axis=axis, legend=legend, wide=drawings[0], narrow=drawings[1], beyond=beyond)
 
 
-def hidden_periods_note(closed: int, planned: int = 0) -> str:
-    """Return which of the closed and planned periods a chart shows, "" if all.
+def hidden_periods_note(planned: int) -> str:
+    """Return which of the planned periods a chart shows, "" if all.
 
-    >>> hidden_periods_note(69), hidden_periods_note(12, 200), hidden_periods_note(12)
-    ('The chart shows the last 60 of 69 closed periods; the table has all of them.',
-     'The chart shows the next 60 of 200 planned periods; the table has all of them.', '')
+    >>> hidden_periods_note(200), hidden_periods_note(12)
+    ('The chart shows the next 60 of 200 planned periods; the table has all of them.', '')
     """
-    parts = [f"the last {LATEST} of {closed:,} closed periods"] if closed > LATEST else []
-    parts += [f"the next {LATEST} of {planned:,} planned periods"] if planned > LATEST else []
-    return f"The chart shows {' and '.join(parts)}; the table has all of them." if parts else ""
+    return (
+        f"The chart shows the next {LATEST} of {planned:,} planned periods; the table has all of them."
+        if planned > LATEST
+        else ""
+    )
 
 
 def finite(value: float | None) -> float | None:

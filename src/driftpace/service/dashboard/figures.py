@@ -7,7 +7,16 @@ from driftpace.campaign.records import LedgerRow, Order
 from driftpace.campaign.text import period_name
 from driftpace.formatting import strip_bidi
 from driftpace.records import Money, Plan
-from driftpace.service.dashboard.charts import LATEST, Chart, PageFigure, finite, hidden_periods_note, highest, panel
+from driftpace.service.dashboard.charts import (
+    LATEST,
+    Chart,
+    HistoryPage,
+    PageFigure,
+    finite,
+    hidden_periods_note,
+    highest,
+    panel,
+)
 from driftpace.service.templating import (
     count,
     money,
@@ -24,13 +33,14 @@ _DRIFT_VERDICTS = {
 }
 
 
-def excess_loss_figure(ledger: Sequence[LedgerRow]) -> PageFigure | None:
+def excess_loss_figure(ledger: Sequence[LedgerRow], page: int = 1) -> PageFigure | None:
     """Return expected, certified and measured excess loss and target of each closed period, and the loss on new rows."""
     if not ledger:
         return None
-    latest = ledger[-LATEST:]
+    shown = HistoryPage.of(len(ledger), page)
+    latest = ledger[shown.start : shown.stop]
     periods = [(row.report.period, row.key) for row in ledger]
-    names = period_labels(periods)[-LATEST:]
+    names = period_labels(periods)[shown.start : shown.stop]
     bounds = [finite(row.report.risk_bound) for row in latest]
     certificates = [finite(row.report.certificate) for row in latest]
     targets = [finite(row.report.epsilon) for row in latest]
@@ -73,7 +83,7 @@ def excess_loss_figure(ledger: Sequence[LedgerRow]) -> PageFigure | None:
     latest_bound = (
         f"Latest expected excess loss {number(last.risk_bound)}" if known else "No bound on the excess loss yet"
     )
-    columns, rows = _ledger_table(ledger)
+    columns = ledger_columns(ledger, shown=True)
     return PageFigure(
         key="loss",
         title="Expected and measured loss",
@@ -82,18 +92,9 @@ def excess_loss_figure(ledger: Sequence[LedgerRow]) -> PageFigure | None:
             f"{latest_bound} (target {number(last.epsilon)})."
         ),
         panels=tuple(panels),
-        columns=columns,
-        rows=rows,
-        first=len(ledger) - len(latest),
-        note=hidden_periods_note(len(ledger)),
+        columns=tuple(column.heading.capitalize() for column in columns),
+        rows=tuple(tuple(_ledger_cell(column, row) for column in columns) for row in latest),
     )
-
-
-def _ledger_table(ledger: Sequence[LedgerRow]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return the headings and cells of the ledger: the columns that the command line shows too."""
-    columns = ledger_columns(ledger, shown=True)
-    headings = tuple(column.heading.capitalize() for column in columns)
-    return headings, tuple(tuple(_ledger_cell(column, row) for column in columns) for row in ledger)
 
 
 def _ledger_cell(column: LedgerColumn, row: LedgerRow) -> str:
@@ -104,13 +105,16 @@ def _ledger_cell(column: LedgerColumn, row: LedgerRow) -> str:
     return format_cell(column, row)
 
 
-def drift_figure(ledger: Sequence[LedgerRow]) -> PageFigure | None:
-    """Return the estimated drift of the best model with its upper bound."""
+def drift_figure(ledger: Sequence[LedgerRow], page: int = 1) -> PageFigure | None:
+    """Return the estimated drift of the best model with its upper bound; None where the page has no estimate."""
     known = [row for row in ledger if row.report.rho is not None]
-    if not known:
+    shown = HistoryPage.of(len(ledger), page)
+    places = [place for place in range(shown.start, shown.stop) if ledger[place].report.rho is not None]
+    if not places:
         return None
-    latest = known[-LATEST:]
-    periods = [(row.report.period, row.key) for row in known]
+    latest = [ledger[place] for place in places]
+    periods = [(row.report.period, row.key) for row in ledger]
+    labels, cells = period_labels(periods), period_cells(periods)
     values = [finite(row.report.rho) for row in latest]
     uppers = [finite(row.report.rho_upper) for row in latest]
 
@@ -128,25 +132,29 @@ def drift_figure(ledger: Sequence[LedgerRow]) -> PageFigure | None:
         key="drift",
         title="Drift",
         sentence=f"Estimated drift {number(last.rho)} {per}, upper bound {number(last.rho_upper)}.{verdict}",
-        panels=(panel("drift", "drift", period_labels(periods)[-LATEST:], top, draw, legend),),
+        panels=(panel("drift", "drift", [labels[place] for place in places], top, draw, legend),),
         columns=("Period", "Drift", "Upper bound", "Check"),
         rows=tuple(
-            (name, number(row.report.rho), number(row.report.rho_upper), row.report.status or "–")
-            for name, row in zip(period_cells(periods), known, strict=True)
+            (cells[place], number(row.report.rho), number(row.report.rho_upper), row.report.status or "–")
+            for place, row in zip(places, latest, strict=True)
         ),
-        first=len(known) - len(latest),
-        note=hidden_periods_note(len(known)),
     )
 
 
-def rows_figure(ledger: Sequence[LedgerRow], order: Order | None) -> PageFigure | None:
-    """Return requested, received and planned rows."""
+def rows_figure(ledger: Sequence[LedgerRow], order: Order | None, page: int = 1) -> PageFigure | None:
+    """Return requested, received and planned rows; the open and the planned periods are on page 1."""
     if not ledger and order is None:
         return None
+    total = sum(row.report.samples for row in ledger)
+    sentences = [f"{plural(total, 'row')} received in {plural(len(ledger), 'closed period')}."] if ledger else []
+    if order is not None:
+        sentences.append(_progress(order))
+    shown = HistoryPage.of(len(ledger), page)
+    order = order if shown.page == 1 else None
     ahead = _ahead(order)
-    past, future = ledger[-LATEST:], ahead[:LATEST]
+    past, future = ledger[shown.start : shown.stop], ahead[:LATEST]
     periods = _periods(ledger, order)
-    names = period_labels(periods)[len(ledger) - len(past) : len(ledger) + len(future)]
+    names = period_labels(periods)[shown.start : shown.stop + len(future)]
     received: list[float | None] = [float(row.report.samples) for row in past]
     requested: list[float | None] = [float(row.report.asked) for row in past]
     if order is not None:
@@ -167,14 +175,10 @@ def rows_figure(ledger: Sequence[LedgerRow], order: Order | None) -> PageFigure 
     legend = [("own barkey", "received"), ("ink stroke", "requested")]
     if any(samples is not None for samples in planned):
         legend.append(("own hatchkey", "planned"))
-    total = sum(row.report.samples for row in ledger)
-    sentences = [f"{plural(total, 'row')} received in {plural(len(ledger), 'closed period')}."] if ledger else []
-    if order is not None:
-        sentences.append(_progress(order))
     labels = period_cells(periods)
     cells = [
         (label, count(row.report.asked), count(row.report.samples), count(row.report.samples_theory))
-        for label, row in zip(labels, ledger, strict=False)
+        for label, row in zip(labels[shown.start : shown.stop], past, strict=True)
     ]
     for place, (label, (_, samples, _)) in enumerate(zip(labels[len(ledger) :], ahead, strict=True)):
         is_open = order is not None and place == 0
@@ -188,15 +192,14 @@ def rows_figure(ledger: Sequence[LedgerRow], order: Order | None) -> PageFigure 
         panels=(panel("rows", "rows", names, highest(received, requested, planned), draw, tuple(legend), whole=True),),
         columns=("Period", "Requested", "Received", "By theory alone"),
         rows=tuple(cells),
-        first=len(ledger) - len(past),
-        note=hidden_periods_note(len(ledger), len(ahead)),
+        note=hidden_periods_note(len(ahead)),
     )
 
 
 def spending_figure(
-    ledger: Sequence[LedgerRow], order: Order | None, *, total: Money | None, cost: Money | None = None
+    ledger: Sequence[LedgerRow], order: Order | None, *, total: Money | None, cost: Money | None = None, page: int = 1
 ) -> PageFigure | None:
-    """Return cumulative spending, planned spending and the budget; None without a budget.
+    """Return cumulative spending, planned spending and the budget; None without a budget. Planned periods are on page 1.
 
     ``cost`` is the cost of the open period where it differs from the plan.
     """
@@ -212,19 +215,21 @@ def spending_figure(
         price = (None if place else cost) or planned or zero
         planned_total = planned_total + price
         ahead.append((price, planned_total))
-    latest, periods = past[-LATEST:], _periods(ledger, order)
-    names = period_labels(periods)[len(past) - len(latest) : len(past) + min(len(ahead), LATEST)]
+    shown = HistoryPage.of(len(ledger), page)
+    upcoming = ahead[:LATEST] if shown.page == 1 else []
+    latest, periods = past[shown.start : shown.stop], _periods(ledger, order)
+    names = period_labels(periods)[shown.start : shown.stop + len(upcoming)]
     if not names:
         return None
     before: list[float | None] = [float(so_far) for _, so_far in latest]
-    later: list[float | None] = [float(so_far) for _, so_far in ahead[:LATEST]]
+    later: list[float | None] = [float(so_far) for _, so_far in upcoming]
     blank_before, blank_later = [None] * len(before), [None] * len(later)
 
     def draw(chart: Chart) -> None:
         chart.bars([*before, *blank_later], "own")
         chart.hatched([*blank_before, *later])
         chart.across(float(total), "bad")
-        if ahead and latest:
+        if upcoming and latest:
             chart.now(len(latest))
 
     left = f"{money(total - spent)} left" if spent <= total else f"{money(spent - total)} over budget"
@@ -242,11 +247,12 @@ def spending_figure(
         panels=(panel("spending", total.currency or "money", names, top, draw, legend),),
         columns=("Period", "Cost", "Total", ""),
         rows=tuple(
-            (name, money(price), money(so_far), "spent" if place < len(past) else "planned")
-            for place, (name, (price, so_far)) in enumerate(zip(period_cells(periods), [*past, *ahead], strict=True))
+            (name, money(price), money(so_far), "spent" if place < len(latest) else "planned")
+            for place, (name, (price, so_far)) in enumerate(
+                zip(period_cells(periods)[shown.start :], [*latest, *(ahead if shown.page == 1 else [])], strict=False)
+            )
         ),
-        first=len(past) - len(latest),
-        note=hidden_periods_note(len(past), len(ahead)),
+        note=hidden_periods_note(len(ahead) if shown.page == 1 else 0),
     )
 
 
@@ -280,7 +286,7 @@ def plan_figure(new: Plan, current: Plan | None) -> PageFigure:
         panels=(panel("plan", "rows", names, top, draw, tuple(legend), whole=True),),
         columns=tuple(columns),
         rows=tuple(_plan_cells(new, current, period) for period in periods),
-        note=hidden_periods_note(0, len(periods)),
+        note=hidden_periods_note(len(periods)),
     )
 
 

@@ -10,13 +10,12 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from driftpace.campaign import Campaign
+from driftpace.campaign.ledger import Ledger
 from driftpace.service.dashboard.campaign_list import NEEDS, CampaignList, load_list
 from driftpace.service.dashboard.campaign_page import ledger_text, load_page, tally
 from driftpace.service.dashboard.what_if import defaults, evaluate, fields
 from driftpace.service.state import service_of
 from driftpace.service.templating import assets, cache_control, plural, render
-from driftpace.service.workers import run_cancellable
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
@@ -57,7 +56,7 @@ async def campaigns(
             page_address=lambda number: address(page=number),
         )
 
-    return HTMLResponse(await service.reads.run(read), headers=PAGE_HEADERS)
+    return HTMLResponse(await service.pages.run(read), headers=PAGE_HEADERS)
 
 
 @router.get("/check")
@@ -67,10 +66,11 @@ async def check(request: Request) -> Response:
 
 
 @router.get("/campaigns/{name}")
-async def campaign(
+async def campaign(  # noqa: PLR0913  the parameters of the request
     request: Request,
     name: str,
     log: Number = "1",
+    periods: Number = "1",
     epsilon: Number | None = None,
     budget: Number | None = None,
     fixed: Number | None = None,
@@ -83,8 +83,14 @@ async def campaign(
 
     def read() -> str:
         campaign = service.campaigns.get(name)
-        content, initial = load_page(campaign, log_page=_integer(log)), defaults(campaign)
-        max_horizon = service.limits.horizon
+        history = service.histories.get(name)
+        content = load_page(campaign, history, log_page=_integer(log), history_page=_integer(periods))
+        initial, max_horizon = defaults(campaign), service.limits.horizon
+        pages = {"log": content.log.page, "periods": content.history.page}
+
+        def address(**page: int) -> str:
+            return f"?{urlencode(changes | {part: number for part, number in (pages | page).items() if number > 1})}"
+
         return render(
             "campaign.html",
             request,
@@ -95,10 +101,11 @@ async def campaign(
             initial=initial,
             given=initial | changes,
             outcome=evaluate(campaign, initial | changes, max_horizon=max_horizon) if changes else None,
-            log_address=lambda number: f"?{urlencode(changes | {'log': number})}#log",
+            log_address=lambda number: f"{address(log=number)}#log",
+            history_address=lambda number: f"{address(periods=number)}#figures",
         )
 
-    text = await (run_cancellable(request, service.plans, read) if changes else service.reads.run(read))
+    text = await (service.plans if changes else service.pages).run(read)
     return HTMLResponse(text, headers=PAGE_HEADERS)
 
 
@@ -120,19 +127,19 @@ async def what_if(
         outcome = evaluate(service.campaigns.get(name), given, max_horizon=service.limits.horizon)
         return render("outcome.html", request, outcome=outcome)
 
-    return HTMLResponse(await run_cancellable(request, service.plans, read), headers=PAGE_HEADERS)
+    return HTMLResponse(await service.plans.run(read), headers=PAGE_HEADERS)
 
 
 @router.get("/campaigns/{name}/ledger.csv")
 async def ledger_as_csv(request: Request, name: str) -> Response:
     """Return the ledger as CSV."""
-    return await _download(request, name, "csv", lambda campaign: campaign.ledger().to_csv())
+    return await _download(request, name, "csv", lambda ledger: ledger.to_csv())
 
 
 @router.get("/campaigns/{name}/ledger.json")
 async def ledger_as_json(request: Request, name: str) -> Response:
     """Return the ledger as JSON."""
-    return await _download(request, name, "json", lambda campaign: ledger_text(campaign.ledger()))
+    return await _download(request, name, "json", ledger_text)
 
 
 @static_router.get("/static/{digest}/{name}")
@@ -145,8 +152,9 @@ async def static(digest: str, name: str) -> Response:
     return Response(asset.data, headers=headers)
 
 
-async def _download(request: Request, name: str, kind: str, write: Callable[[Campaign], str]) -> Response:
-    text = await service_of(request).read(name, write)
+async def _download(request: Request, name: str, kind: str, write: Callable[[Ledger], str]) -> Response:
+    service = service_of(request)
+    text = await service.pages.run(lambda: write(service.histories.get(name).ledger))
     types = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
     headers = {"Content-Disposition": f'attachment; filename="{name}-ledger.{kind}"', "Content-Type": types[kind]}
     return Response(text.encode(), headers={**headers, "Cache-Control": "no-store"})

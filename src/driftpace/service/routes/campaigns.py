@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from driftpace.campaign import Campaign
 from driftpace.campaign.export_import import export_chunks
 from driftpace.campaign.ledger import Ledger, ledger_columns
+from driftpace.campaign.ledger_log import read_ledger_rows
 from driftpace.campaign.serialization import entry_json, head_json, ledger_json, status_json
 from driftpace.errors import ParameterError, UnknownCampaignError
 from driftpace.service.errors import ApiError, error_responses
@@ -120,14 +121,14 @@ async def campaign_reports(
     """Return the full reports of the closed periods, with what was measured and who decided what."""
     service = service_of(request)
 
-    def read(campaign: Campaign) -> Response:
+    def read() -> Response:
         if service.store.head(name) is None:
             raise _unknown(name)
-        rows = [row for row in campaign.ledger() if row.report.period > after]
+        rows = read_ledger_rows(service.store, name, after=after, limit=limit + 1)
         next_period = rows[limit - 1].report.period if len(rows) > limit else None
         return json_response({"reports": [ledger_json(row) for row in rows[:limit]], "next": next_period})
 
-    return await service.read(name, read)
+    return await service.reads.run(read)
 
 
 @router.get("/{name}/ledger", response_model=LedgerTableResponse, responses=error_responses(404, 422))
@@ -140,10 +141,8 @@ async def campaign_ledger(
     """Return the ledger as a table: the columns of the dashboard, the command line and the report, one row per closed period."""
     service = service_of(request)
 
-    def read(campaign: Campaign) -> Response:
-        if service.store.head(name) is None:
-            raise _unknown(name)
-        ledger = campaign.ledger()
+    def read() -> Response:
+        ledger = service.histories.get(name).ledger
         columns = ledger_columns(ledger)
         rows = Ledger(row for row in ledger if row.report.period > after)
         fields = ("key", "heading", "description", "kind", "shown")
@@ -154,7 +153,7 @@ async def campaign_ledger(
         }
         return json_response(page)
 
-    return await service.read(name, read)
+    return await service.reads.run(read)
 
 
 @router.get("/{name}/log", response_model=LogResponse, responses=error_responses(404, 422))
@@ -198,15 +197,15 @@ async def campaign_refusals(request: Request, name: CampaignName) -> Response:
 async def campaign_export(request: Request, name: CampaignName) -> Response:
     """Return the whole campaign as one file, with its rows if they are kept."""
     service = service_of(request)
-    pieces = await service.read(name, export_chunks)
-    first = await service.reads.run(next, pieces, b"")
+    pieces = await service.render(name, export_chunks)
+    first = await service.pages.run(next, pieces, b"")
 
     async def content() -> AsyncIterator[bytes]:
         piece: bytes | None = first
         while piece is not None:
             if piece:
                 yield piece
-            piece = await service.reads.run(next, pieces, None)
+            piece = await service.pages.run(next, pieces, None)
 
     return StreamingResponse(
         content(),
@@ -233,7 +232,7 @@ async def campaign_report(request: Request, name: CampaignName) -> Response:
     """
     from driftpace.report import campaign_report as write_report
 
-    page = await service_of(request).read(name, write_report)
+    page = await service_of(request).render(name, write_report)
     headers = {"Content-Disposition": f'attachment; filename="{name}-report.html"'}
     return Response(page.encode(), media_type="text/html; charset=utf-8", headers=headers)
 

@@ -34,7 +34,7 @@ async def login(request: Request) -> Response:
         raise busy_error("too many failed logins; wait.", seconds=seconds, status=429)
     form = _form_fields(await request.body())
     target = local_path(form.get("next", "/"))
-    token = await service.reads.run(find_token, service.store, form.get("token", "").strip())
+    token = await service.checks.run(find_token, service.store, form.get("token", "").strip())
     if token is None:
         service.login_throttle.record_failure(peer)
         return _login_page(request, target, _UNKNOWN_TOKEN, status=401)

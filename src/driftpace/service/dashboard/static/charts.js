@@ -9,7 +9,7 @@ document.body.append(tip);
 
 function show(hit, x, y) {
   const figure = hit.closest("figure");
-  const row = figure.querySelectorAll("tbody tr")[Number(figure.dataset.first) + Number(hit.dataset.row)];
+  const row = figure.querySelectorAll("tbody tr")[Number(hit.dataset.row)];
   if (row === undefined) return;
   const names = [...figure.querySelectorAll("thead th")].map((header) => header.textContent);
   tip.replaceChildren(...[...row.children].map((cell, place) => {

@@ -16,8 +16,8 @@ let lost = false;
 
 // The address of this page without the what-if values, which are planned separately.
 function here() {
-  const log = new URLSearchParams(window.location.search).get("log");
-  return log === null ? window.location.pathname : `${window.location.pathname}?${new URLSearchParams({ log })}`;
+  const pages = [...new URLSearchParams(window.location.search)].filter(([name]) => name === "log" || name === "periods");
+  return pages.length === 0 ? window.location.pathname : `${window.location.pathname}?${new URLSearchParams(pages)}`;
 }
 
 // Refresh the page, one refresh at a time; a failed one is retried. Returns whether the page is up to date.
