@@ -35,6 +35,7 @@ PAGES = {
     "adaptive": ("driftpace.adaptive",),
     "wide": ("driftpace.wide",),
     "sklearn": ("driftpace.sklearn",),
+    "mlflow": ("driftpace.mlflow",),
     "synthetic": ("driftpace.synthetic",),
     "testing": ("driftpace.testing",),
 }

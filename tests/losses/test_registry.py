@@ -13,7 +13,7 @@ import pytest
 
 from driftpace.backtest import backtest
 from driftpace.campaign import Campaign, Definition
-from driftpace.campaign.reader import predicted
+from driftpace.campaign.prediction import predicted
 from driftpace.campaign.template import template
 from driftpace.cli import main
 from driftpace.errors import ParameterError, StateFileError

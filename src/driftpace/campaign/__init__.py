@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from driftpace.campaign.definition import Definition
     from driftpace.campaign.export_import import export_campaign, import_campaign
     from driftpace.campaign.ledger import LEDGER_COLUMNS, Ledger, LedgerColumn
+    from driftpace.campaign.prediction import CampaignModel
     from driftpace.campaign.record_text import render
     from driftpace.campaign.records import LedgerRow, Order, Receipt, Revision, Served, Stage, Status, Undone
 
 __all__ = [
     "LEDGER_COLUMNS",
     "Campaign",
+    "CampaignModel",
     "Definition",
     "Ledger",
     "LedgerColumn",
@@ -36,6 +38,7 @@ if not TYPE_CHECKING:  # type checkers use the imports above and reject other na
         __name__,
         {
             "Campaign": "campaign",
+            "CampaignModel": "prediction",
             "Definition": "definition",
             "LEDGER_COLUMNS": "ledger",
             "Ledger": "ledger",

@@ -13,6 +13,7 @@ from driftpace.campaign.lateness import lateness_of
 from driftpace.campaign.ledger import Ledger
 from driftpace.campaign.ledger_log import read_ledger
 from driftpace.campaign.orders import awaited_in, drawn_in, not_open, open_order, order_of_period, past_order
+from driftpace.campaign.prediction import CampaignModel, predicted
 from driftpace.campaign.records import Lateness, Order, Predicted, Status
 from driftpace.campaign.replay import replay
 from driftpace.campaign.sampling import Shortfall, find_shortfall
@@ -256,6 +257,16 @@ class CampaignReader:
             predicted(definition, scores), unknown_categories=rows.mapped_categories(), filled=rows.filled_cells()
         )
 
+    def model(self) -> CampaignModel:
+        """Return the current model without the labelled rows; it predicts tables, and is saved as one file.
+
+        Raises
+        ------
+        ProtocolError
+            If no period has been closed: there is no model yet.
+        """
+        return CampaignModel.of(self._require_model("model"))
+
     def tracker(self) -> Tracker:
         """Return a tracker in the current state, with its history; the campaign does not follow it."""
         state = self._handle.load()
@@ -344,35 +355,12 @@ class CampaignReader:
         return self._store.rows(self._name, [seq]).get(seq)
 
 
-def predicted(definition: Definition, scores: FloatArray) -> Predicted:
-    """Return predictions with the classes of the definition; of several classes, ``scores`` are (rows, classes)."""
-    spec = loss_spec(definition.loss)
-    if spec.task == "multiclass":
-        return _several(definition, scores)
-    values = spec.predictions(scores).tolist()
-    if spec.task == "classification":
-        words: tuple[Any, ...] = definition.classes or (0, 1)
-        values = [words[int(value > 0.0)] for value in values]
-    return Predicted(values=values, score=scores, probability=spec.probabilities(scores))
-
-
 def _head_scores(state: CampaignState, X: Any, owner: str) -> FloatArray:
     """Return the scores of rows by a head and its base; before the first fit, by the base alone."""
     held = state.state
     rows = read_rows(X, owner=owner, features=held.features, columns=held.columns, missing=True)
     assert isinstance(state.method, HeadMethod)
     return state.method.scores(held, rows.X)
-
-
-def _several(definition: Definition, scores: FloatArray) -> Predicted:
-    """Return predictions of several classes; those that no row had yet have no score, and the probability 0."""
-    assert definition.classes is not None
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True, initial=-np.inf))
-    known, listed = scores.shape[1], len(definition.classes)
-    probability, score = np.zeros((len(scores), listed)), np.full((len(scores), listed), -np.inf)
-    probability[:, :known], score[:, :known] = powers / powers.sum(axis=1, keepdims=True), scores
-    values = [definition.classes[place] for place in scores.argmax(axis=1)]
-    return Predicted(values=values, score=score, probability=probability, classes=definition.classes)
 
 
 def _learned(definition: Definition) -> tuple[str, ...]:

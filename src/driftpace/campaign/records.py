@@ -463,3 +463,18 @@ class Predicted:
     unknown_categories: tuple[MappedCategories, ...] = ()
     filled: tuple[FilledCells, ...] = ()
     classes: tuple[str, ...] = ()
+
+    def columns(self, target: str) -> dict[str, list[Any]]:
+        """Return the predictions as columns of a table, with probabilities where the loss estimates them.
+
+        >>> import numpy as np
+        >>> Predicted(values=["yes"], score=np.array([1.1]), probability=np.array([0.75])).columns("sold")
+        {'sold_predicted': ['yes'], 'sold_probability': [0.75]}
+        """
+        made = {f"{target}_predicted": list(self.values)}
+        if self.probability is None:
+            return made
+        if not self.classes:
+            return {**made, f"{target}_probability": self.probability.tolist()}
+        shares = zip(self.classes, self.probability.T, strict=True)
+        return {**made, **{f"{target}_probability_{name}": column.tolist() for name, column in shares}}

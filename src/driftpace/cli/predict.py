@@ -107,12 +107,7 @@ def _with_predictions(columns: "dict[str, Column]", predictions: "Predicted", ta
     from driftpace.tables.sample import cell_values
 
     rows: Rows = {name: cell_values(column) for name, column in columns.items()}
-    added: Rows = {f"{target}_predicted": list(predictions.values)}
-    if predictions.classes and predictions.probability is not None:
-        for name, column in zip(predictions.classes, predictions.probability.T, strict=True):
-            added[f"{target}_probability_{name}"] = column.tolist()
-    elif predictions.probability is not None:
-        added[f"{target}_probability"] = [float(value) for value in predictions.probability]
+    added: Rows = predictions.columns(target)
     for name in added:
         if name in rows:
             raise ParameterError(f"FILE must not have a column {name!r}: it is where the prediction goes.")

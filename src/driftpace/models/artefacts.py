@@ -2,11 +2,13 @@
 
 import base64
 import hashlib
+import json
 from importlib import import_module
 from typing import Any
 
 from driftpace.errors import DriftpaceError, ParameterError, StateFileError
 from driftpace.models.adapter import ModelAdapter, one_line
+from driftpace.models.packing import unpack
 
 _READERS = {
     "lightgbm": "lightgbm:LightGBMAdapter",
@@ -18,6 +20,17 @@ _READERS = {
     "corrected": "corrected:CorrectedAdapter",
 }
 """The adapter that reads each format, as "module:class" below this package."""
+
+
+_NATIVE = {
+    "lightgbm": "model.txt",
+    "xgboost": "model.ubj",
+    "catboost": "model.cbm",
+    "onnx": "model.onnx",
+    "skops": "model.skops",
+    "torch": "model.safetensors",
+}
+"""The file of each format that the library of a model reads itself."""
 
 
 def artefact_of(adapter: ModelAdapter) -> dict[str, Any]:
@@ -67,6 +80,16 @@ def adapter_of_artefact(artefact: Any, *, model: Any = None) -> ModelAdapter:
     except Exception as error:  # whatever the library of the model raises
         raise StateFileError(f"the model in the state cannot be read as {form}: {one_line(error)}") from error
     return made
+
+
+def native_file(adapter: ModelAdapter) -> tuple[str, bytes] | None:
+    """Return the name and the content of a file that the library of a model reads itself; None where there is none such."""
+    if adapter.format not in _NATIVE:
+        return None
+    data, name = adapter.dump(), _NATIVE[adapter.format]
+    if adapter.format == "lightgbm":
+        return name, str(json.loads(data)["text"]).encode()
+    return name, unpack(data)[0]
 
 
 def _missing(error: ModuleNotFoundError, owner: str, what: str) -> ParameterError:
