@@ -494,12 +494,37 @@ def _metric_of_period(
     if not isinstance(rows.loss, VectorLoss) or old_rows == 0.0:
         return curvature * old, old_rows
     columns, outputs = memory.columns, rows.outputs
-    fresh = terms.hessian.reshape(columns, outputs, columns, outputs)
-    new_sum = np.einsum("iaja->ij", fresh)
-    white = coordinates(new_sum + np.eye(columns) * (_NOTHING + 1e-9 * float(np.trace(new_sum)) / columns))
-    mean = np.einsum("iajb,ij->ab", fresh, white.inverse.T @ white.inverse) / columns
+    mean = _mean_over_columns(terms.hessian, outputs)
     summed = summed_over_outputs(old, outputs)
     return curvature * np.einsum("ij,ab->iajb", summed, mean).reshape(columns * outputs, -1), old_rows
+
+
+def _mean_over_columns(hessian: FloatArray, outputs: int) -> FloatArray:
+    """Return the second derivatives in the scores, (outputs, outputs), on average over directions of columns; its trace is one."""
+    columns = len(hessian) // outputs
+    each = hessian.reshape(columns, outputs, columns, outputs)
+    total = np.einsum("iaja->ij", each)
+    white = coordinates(total + np.eye(columns) * (_NOTHING + 1e-9 * float(np.trace(total)) / columns))
+    return np.asarray(np.einsum("iajb,ij->ab", each, white.inverse.T @ white.inverse) / columns)
+
+
+def _scores_of_period(memory: Memory, hessian: FloatArray) -> FloatArray:
+    """Return the outer products of earlier gradients as they would be with the curvature of this period in its scores.
+
+    Gradients scatter as the loss curves. Of a class that vanished there is next to no curvature left: gradients of the rows that
+    it had would be noise divided by nothing.
+    """
+    old, _ = memory.kept_scores
+    columns, outputs = memory.columns, memory.outputs
+    before = _mean_over_columns(memory.hessian, outputs)
+    values, basis = np.linalg.eigh(before)
+    values = np.maximum(values, _LEAST_RATIO * _LEAST_RATIO * float(values[-1]))
+    root, back = (basis * np.sqrt(values)) @ basis.T, (basis / np.sqrt(values)) @ basis.T
+    inner, axes = np.linalg.eigh(root @ _mean_over_columns(hessian, outputs) @ root)
+    turn = back @ (axes * np.sqrt(np.maximum(inner, 0.0))) @ axes.T @ back
+    each = old.reshape(columns, outputs, columns, outputs)
+    turned = np.einsum("ab,ibjc,dc->iajd", turn, each, turn, optimize=True)
+    return np.asarray(turned.reshape(columns * outputs, -1))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -625,6 +650,8 @@ def _accuracy(fitted: _Fitted, memory: Memory, *, floor: float, margin: float) -
     old_scores, score_rows = memory.kept_scores
     scatter = white.white_matrix(old_scores + added) / (count + score_rows)
     total = float(np.trace(scatter))
+    if isinstance(rows.loss, VectorLoss) and score_rows > 0.0:
+        scatter = white.white_matrix(_scores_of_period(memory, terms.hessian) + added) / (count + score_rows)
     scatter = curvature * (scatter * (upper * size / total) if total > 0.0 else upper * np.eye(size))
     held = upper * fitted.noise_ratio * strength
     covariance = inverse @ with_diagonal(count * scatter, held) @ inverse
