@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +16,7 @@ import httpx
 import numpy as np
 import uvicorn.server
 
-from driftpace.service.auth import Access
+from driftpace.service.access import Access
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.server import GracefulServer, make_server
 from driftpace.storage import MemoryStore
@@ -80,10 +80,14 @@ def serving(
     *,
     host: str = "127.0.0.1",
     always: bool = False,
+    access: Access | None = None,
     limits: ServiceLimits | None = None,
     dashboard: bool = False,
 ) -> Iterator[Serving]:
-    """Serve a store on a free port of 127.0.0.1. ``host`` is where it believes to listen: beyond loopback, a token is needed."""
+    """Serve a store on a free port of 127.0.0.1. ``host`` is where it believes to listen: beyond loopback, a token is needed.
+
+    ``access`` replaces ``host`` and ``always``; the port is added.
+    """
     compiled()
     with (
         mock.patch.object(uvicorn.server, "asyncio", _PROMPT),
@@ -92,7 +96,7 @@ def serving(
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
         port = listening.getsockname()[1]
-        access = Access(host=host, port=port, token_always=always)
+        access = replace(Access(host=host, token_always=always) if access is None else access, port=port)
         server = make_server(store, access=access, limits=limits, dashboard=dashboard)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 
+from driftpace.service.access import ROLES
 from driftpace.service.auth import make_token
 from driftpace.service.dashboard import routes as pages
 from driftpace.service.limits import ServiceLimits
@@ -43,18 +44,24 @@ READS = [
     ("GET", "/campaigns/churn/ledger.csv"),
     ("GET", "/campaigns/churn/ledger.json"),
 ]
-WRITES = [
-    ("POST", "/api/campaigns"),
-    ("POST", "/api/campaigns/churn/orders"),
-    ("POST", "/api/campaigns/churn/orders/current/approve"),
-    ("POST", "/api/campaigns/churn/orders/current/override"),
+LABELS = [
     ("POST", "/api/campaigns/churn/deliveries"),
     ("POST", "/api/campaigns/churn/orders/current/release"),
     ("POST", "/api/campaigns/churn/deliveries/forget"),
-    ("POST", "/api/campaigns/churn/undo"),
     ("POST", "/api/campaigns/churn/sample"),
-    ("POST", "/api/campaigns/churn/amend"),
+]
+ORDERS = [
+    ("POST", "/api/campaigns/churn/orders"),
+    ("POST", "/api/campaigns/churn/orders/current/approve"),
+    ("POST", "/api/campaigns/churn/orders/current/override"),
+    ("POST", "/api/campaigns/churn/undo"),
     ("POST", "/api/campaigns/churn/retrain"),
+]
+WRITES = [
+    *LABELS,
+    *ORDERS,
+    ("POST", "/api/campaigns"),
+    ("POST", "/api/campaigns/churn/amend"),
     ("POST", "/api/campaigns/churn/budget"),
     ("DELETE", "/api/campaigns/churn"),
     ("PUT", "/nowhere"),
@@ -63,8 +70,14 @@ HOOKS = [("POST", "/api/hooks/label-studio/churn")]
 OPEN = [("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/login")]
 OTHERS = [("POST", "/login"), ("POST", "/logout")]  # these have tests of their own
 SHORT = ServiceLimits(stream_seconds=0.05, poll_seconds=0.05)
-CALLERS = ("nobody", "wrong", "basic", "read", "write", "hook", "over", "revoked")
-MAY = {"read": READS, "write": READS + WRITES + HOOKS, "hook": HOOKS}
+CALLERS = ("nobody", "wrong", "basic", "read", "write", "hook", "over", "revoked", "label", "order")
+MAY = {
+    "read": READS,
+    "label": READS + LABELS,
+    "order": READS + LABELS + ORDERS,
+    "write": READS + WRITES + HOOKS,
+    "hook": HOOKS,
+}
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +89,8 @@ def afar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, di
     shown = {"nobody": "", "wrong": "Bearer dp_" + "A" * 43, "basic": "Basic YTpi"}
     for scope in ("read", "write", "hook"):
         shown[scope] = f"Bearer {make_token(store, scope, [scope])}"
+    for role in ("label", "order"):
+        shown[role] = f"Bearer {make_token(store, role, ROLES[role])}"
     past = datetime.now(UTC) - timedelta(days=2)
     shown["over"] = f"Bearer {make_token(store, 'over', ['write'], 1, now=past)}"
     shown["revoked"] = f"Bearer {make_token(store, 'revoked', ['write'])}"
@@ -101,6 +116,7 @@ def test_beyond_loopback_requests_need_a_token_with_the_scope(
     afar: tuple[Serving, dict[str, str]], caller: str, method: str, path: str
 ) -> None:
     running, shown = afar
+    running.service.token_throttle.failures.reset("127.0.0.1")
     headers = {"Authorization": shown[caller]} if shown[caller] else {}
     status = running.client.request(method, path, headers=headers, json={}).status_code
     if (method, path) in MAY.get(caller, []):

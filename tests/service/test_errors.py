@@ -137,3 +137,17 @@ def test_huge_numbers_in_queries_are_refused(served: Serving, store: Store, quer
     begun(store, "churn")
     answer = served.client.get(f"/api/campaigns/churn/log?{query}")
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/api/campaigns", "GET, HEAD, POST"),
+        ("/api/campaigns/churn", "GET, HEAD"),
+        ("/api/campaigns/churn/orders", "POST"),
+        ("/login", "GET, HEAD, POST"),
+    ],
+)
+def test_a_refused_method_names_all_that_are_allowed(served: Serving, path: str, allowed: str) -> None:
+    answer = served.client.request("DELETE", path)
+    assert (answer.status_code, answer.headers["Allow"]) == (405, allowed)

@@ -70,6 +70,7 @@ def test_requests_are_logged_without_secrets(store: Store, caplog: pytest.LogCap
         "id": "known",
         "who": "nightly",
         "by": "token",
+        "peer": "127.0.0.1",
         "method": "POST",
         "route": "/api/campaigns/{name}/orders",
         "campaign": "churn",

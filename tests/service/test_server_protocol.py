@@ -4,11 +4,13 @@ import json
 import logging
 
 import pytest
+from starlette.requests import Request
+from starlette.responses import Response
 
 from driftpace.service.limits import ServiceLimits
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
-from tests.reference.serving import Serving, serving
+from tests.reference.serving import Serving, poll, serving
 from tests.reference.wire import answer_of, connect, request
 
 MANY = b"GET / HTTP/1.1\r\nX: " + b"x" * 40_000
@@ -77,3 +79,39 @@ def test_excess_connections_get_a_json_error(store: Store) -> None:
             answer = answer_of(three)
         assert "limit of connections" in is_refused(answer, 503)
         assert b"retry-after: 2" in answer
+
+
+def large_response(running: Serving) -> int:
+    """Add an address whose response is larger than the buffers of the system, and return its size."""
+    size = 64 * 2**20
+
+    async def respond(_: Request) -> Response:
+        return Response(b"x" * size)
+
+    running.server.config.loaded_app.router.add_route("/api/campaigns/large", respond)
+    routes = running.server.config.loaded_app.router.routes
+    routes.insert(0, routes.pop())
+    return size
+
+
+def test_clients_that_do_not_read_are_dropped(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    with (
+        caplog.at_level(logging.INFO, logger="driftpace.service"),
+        serving(store, limits=ServiceLimits(write_seconds=0.2)) as running,
+        connect(running) as wire,
+    ):
+        large_response(running)
+        wire.sendall(request(running, "GET", "/api/campaigns/large"))
+        poll(lambda: any('"slow_reader"' in one.getMessage() for one in caplog.records))
+        poll(lambda: not running.server.server_state.connections)
+    lines = [json.loads(one.getMessage()) for one in caplog.records if one.name == "driftpace.service"]
+    (dropped,) = (line for line in lines if line["event"] == "slow_reader")
+    assert dropped["peer"] == "127.0.0.1"
+    assert dropped["unread"] > 0
+
+
+def test_clients_that_read_get_all_of_a_large_response(store: Store) -> None:
+    with serving(store, limits=ServiceLimits(write_seconds=60.0)) as running:
+        size = large_response(running)
+        assert len(running.client.get("/api/campaigns/large").content) == size
+        assert running.client.get("/healthz").status_code == 200

@@ -17,6 +17,18 @@ def serve(
     token_always: Annotated[
         bool, typer.Option("--token-always", help="Require a token on this machine too, for example behind a proxy.")
     ] = False,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address or network of a proxy whose X-Forwarded-For is believed; repeat for several."),
+    ] = None,
+    user_header: Annotated[
+        str | None,
+        typer.Option(help="Header in which a trusted proxy names the user that it has signed in.", show_default=False),
+    ] = None,
+    user_role: Annotated[
+        str,
+        typer.Option(help="Role of signed-in users without a token of their name: read, label, order, admin or none."),
+    ] = "read",
     dashboard: Annotated[
         bool, typer.Option("--dashboard/--no-dashboard", help="Serve the dashboard besides the REST API.")
     ] = True,
@@ -36,6 +48,9 @@ def serve(
         host=host,
         port=port,
         token_always=token_always,
+        trusted_proxies=trusted_proxy or (),
+        user_header=user_header,
+        user_role=None if user_role == "none" else user_role,
         dashboard=dashboard,
         on_listening=_print_address if form is Form.JSON else None,
     )

@@ -30,8 +30,15 @@ def start(context: typer.Context) -> None:
 @token.command(cls=Command)
 def make(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name for the token, such as nightly.")],
-    write: Annotated[bool, typer.Option("--write", help="Allow changing campaigns, not only reading them.")] = False,
+    role: Annotated[
+        str,
+        typer.Option(help="What it may do: read, label (draw and deliver rows), order (ask, decide, undo) or admin."),
+    ] = "read",
+    write: Annotated[bool, typer.Option("--write", help="The same as --role admin.")] = False,
     hook: Annotated[bool, typer.Option("--hook", help="Allow only webhook calls of a labelling tool.")] = False,
+    campaign: Annotated[
+        list[str] | None, typer.Option(help="Limit it to this campaign; repeat for several.", show_default=False)
+    ] = None,
     days: Annotated[
         float | None, typer.Option(help="Expires after this many days. Default: never.", show_default=False)
     ] = None,
@@ -41,28 +48,34 @@ def make(
 ) -> None:
     """Create a token and print its secret. The secret is not stored.
 
-    Example: driftpace token make nightly --write --days 90
+    Example: driftpace token make desk --role label --campaign churn --days 90
     """
     from driftpace.cli.output import NOTHING_WRITTEN, print_json, print_note
     from driftpace.cli.stores import opened, opened_if_exists
     from driftpace.errors import ParameterError
+    from driftpace.service.access import ROLES
     from driftpace.service.auth import make_token
     from driftpace.storage import MemoryStore
 
-    if write and hook:
-        raise ParameterError("--hook must not be used with --write; got both.")
-    scopes = ("hook",) if hook else ("read", "write") if write else ("read",)
+    if hook and (write or role != "read"):
+        raise ParameterError(f"--hook must not be used with {'--write' if write else '--role'}; got both.")
+    if write and role not in ("read", "admin"):
+        raise ParameterError(f"--write must not be used with --role {role}; got both.")
+    if role not in ROLES:
+        raise ParameterError(f"--role must be one of {', '.join(ROLES)}; got {role!r}.")
+    scopes = ("hook",) if hook else ROLES["admin" if write else role]
+    campaigns = campaign or ()
     if dry_run:
         trial = MemoryStore()
         with opened_if_exists(storage) as store:
             for existing in () if store is None else store.tokens():
                 trial.add_token(existing)
-        make_token(trial, name, scopes, days)
+        make_token(trial, name, scopes, days, campaigns=campaigns)
         (created,) = (record for record in trial.tokens() if record.name == name)
         secret = None
     else:
         with opened(storage, create=True) as store:
-            secret = make_token(store, name, scopes, days)
+            secret = make_token(store, name, scopes, days, campaigns=campaigns)
             (created,) = (record for record in store.tokens() if record.name == name)
     if form is Form.JSON:
         print_json({**token_json(created), "secret": secret, "dry_run": dry_run})

@@ -13,15 +13,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from driftpace.service.access import Access
     from driftpace.service.app import create_app
-    from driftpace.service.auth import Access, make_token
+    from driftpace.service.auth import make_token
     from driftpace.service.limits import ServiceLimits
     from driftpace.service.server import run
 
 __all__ = ["Access", "ServiceLimits", "create_app", "make_token", "run"]
 
 _MODULES = {
-    "Access": "auth",
+    "Access": "access",
     "ServiceLimits": "limits",
     "create_app": "app",
     "make_token": "auth",

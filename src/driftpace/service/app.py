@@ -1,5 +1,6 @@
 """The ASGI application: routes, middleware and error handlers."""
 
+from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -8,9 +9,11 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Match
+from starlette.types import Scope
 
 from driftpace.errors import DriftpaceError, StorageError
-from driftpace.service.auth import Access
+from driftpace.service.access import Access
 from driftpace.service.authentication import AuthMiddleware
 from driftpace.service.dashboard import routes as dashboard_routes
 from driftpace.service.errors import error_response, from_framework, from_library, from_validation
@@ -70,17 +73,17 @@ def create_app(
         ],
     )
     app.state.service = service
-    app.include_router(dashboard_routes.static_router)
-    if dashboard:
-        app.include_router(dashboard_routes.router)
-    for module in (campaigns, orders, deliveries, tables, system, docs):
-        app.include_router(module.router)
-    _add_error_handlers(app, service)
+    modules = (campaigns, orders, deliveries, tables, system, docs)
+    routers = [dashboard_routes.static_router, *([dashboard_routes.router] if dashboard else [])]
+    routers += [module.router for module in modules]
+    for router in routers:
+        app.include_router(router)
+    _add_error_handlers(app, service, [route for router in routers for route in router.routes])
     _extend_openapi(app)
     return app
 
 
-def _add_error_handlers(app: FastAPI, service: Service) -> None:
+def _add_error_handlers(app: FastAPI, service: Service, routes: Sequence[BaseRoute]) -> None:
     async def library_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, DriftpaceError)
         if isinstance(error, StorageError):
@@ -89,7 +92,10 @@ def _add_error_handlers(app: FastAPI, service: Service) -> None:
 
     async def framework_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        return error_response(request.scope, from_framework(error))
+        refused = from_framework(error)
+        if refused.status_code == 405:
+            refused.headers = {**(refused.headers or {}), "Allow": ", ".join(_allowed_methods(routes, request.scope))}
+        return error_response(request.scope, refused)
 
     async def validation_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
@@ -98,6 +104,15 @@ def _add_error_handlers(app: FastAPI, service: Service) -> None:
     app.add_exception_handler(DriftpaceError, library_error)
     app.add_exception_handler(HTTPException, framework_error)
     app.add_exception_handler(RequestValidationError, validation_error)
+
+
+def _allowed_methods(routes: Sequence[BaseRoute], scope: Scope) -> list[str]:
+    """Return the methods that an address accepts; the framework names only those of its first route."""
+    methods: set[str] = set()
+    for route in routes:
+        if route.matches(scope)[0] is not Match.NONE:
+            methods |= getattr(route, "methods", None) or set()
+    return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
 
 
 def _extend_openapi(app: FastAPI) -> None:

@@ -1,8 +1,4 @@
-"""Access rules and API tokens: which requests need a token, which scope each address needs, and how tokens are made and found.
-
-On loopback nothing has to be set up: a request from the machine itself, to a service that listens on loopback only, needs no
-token. Its Host must be the machine (another name that resolves here is DNS rebinding), and it must not have passed a proxy, which
-would make every client look local. All other requests need a token.
+"""Scopes and API tokens: which scope each address needs, and how tokens are made and found.
 
 A secret has 256 random bits, so it cannot be guessed, nor recovered from its SHA-256: a slow hash protects passwords that people
 choose, and would only slow down every request here. The store holds the digest; the secret is shown once and stored nowhere.
@@ -15,92 +11,54 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 
 from driftpace import validation
+from driftpace.campaign.definition import check_name
 from driftpace.errors import ConflictError, ParameterError
+from driftpace.service.access import SCOPES
 from driftpace.storage.base import Store, Token
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _PUBLIC = frozenset({"/healthz", "/readyz", "/login", "/logout", "/favicon.ico"})
 _READS = re.compile(r"/api/campaigns/[^/]+/(plans|predictions)|/api/(schema|check)")
+_LABELS = re.compile(r"/api/campaigns/[^/]+/(deliveries|deliveries/forget|sample|orders/current/release)")
+_ORDERS = re.compile(r"/api/campaigns/[^/]+/(orders|orders/current/(approve|override)|undo|retrain)")
+_CAMPAIGN = re.compile(r"/(?:api/)?(?:campaigns|hooks/label-studio)/([^/]+)(?:/.*)?")
+_SHARED = re.compile(r"/(check|api/(session|docs|openapi\.json|check|schema|campaigns))?")
 _HOOK = re.compile(r"/api/hooks/[^/]+/[^/]+")
-_FORWARDED = re.compile(
-    r"forwarded|via|cdn-loop|(x-)?remote-addr|x-forwarded(-.+)?|x-(original|envoy|varnish|azure|appengine|amz|amzn|akamai)(-.+)?"
-    r"|(cf|fly|fastly|cloudfront|akamai)-.+|(.+-)?(client|real|connecting|remote|source|peer|origin|proxyuser)-?ip(v6)?"
-)
-"""Headers that proxies and content delivery networks add; browsers and HTTP clients do not."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Access:
-    """Where the service listens, and whether it needs a token there.
-
-    Parameters
-    ----------
-    host : str
-        Address the service listens on.
-    port : int, optional
-        Port; None accepts any in ``Host``.
-    token_always : bool
-        Require a token on loopback too, such as behind a proxy.
-
-    Examples
-    --------
-    >>> Access(host="127.0.0.1", port=8321).is_local, Access(host="0.0.0.0", port=8321).is_local
-    (True, False)
-    """
-
-    host: str = "127.0.0.1"
-    port: int | None = None
-    token_always: bool = False
-
-    @property
-    def is_local(self) -> bool:
-        """Whether the service listens on loopback only."""
-        return is_loopback(self.host)
-
-    def allows_without_token(self, peer: str | None, headers: Mapping[str, str], version: str = "1.1") -> bool:
-        """Return whether a request needs no token: from this machine, to a local service, and not through a proxy.
-
-        Some proxies add no header unless configured to; nginx is recognised by HTTP/1.0, which no current browser or client
-        speaks.
-        """
-        if self.token_always or not self.is_local or peer is None or not is_loopback(peer):
-            return False
-        return version != "1.0" and not any(_FORWARDED.fullmatch(name.replace("_", "-")) for name in headers)
-
-    def is_own_host(self, host: str) -> bool:
-        """Return whether ``Host`` names this machine.
-
-        >>> access = Access(port=8321)
-        >>> [access.is_own_host(host) for host in ("localhost:8321", "[::1]:8321", "evil.example:8321", "127.0.0.1")]
-        [True, True, False, False]
-        >>> Access(host="127.0.0.2", port=8321).is_own_host("127.0.0.2:8321"), access.is_own_host("127.0.0.2:8321")
-        (True, False)
-        """
-        name, _, port = host.rpartition(":") if re.search(r":\d+$", host) else (host, "", "80")
-        known = {"localhost", "127.0.0.1", "[::1]", *([self.host.lower()] if self.is_local else [])}
-        return name.lower() in known and (self.port is None or port == str(self.port))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Caller:
-    """An authenticated caller: the name of its token, or ``local``; ``by`` is how it was identified, ``digest`` by which token."""
+    """An authenticated caller: the name of its token or user, or ``local``.
+
+    ``by`` is how it was identified, ``digest`` by which token; ``campaigns`` are those it is limited to, none where it is not
+    limited.
+    """
 
     name: str
     scopes: tuple[str, ...]
     by: str
     digest: str | None = field(default=None, repr=False)
-
-    @property
-    def may_write(self) -> bool:
-        """Whether the caller may change anything."""
-        return "write" in self.scopes
+    campaigns: tuple[str, ...] = ()
 
     def may(self, scope: str) -> bool:
         """Return whether the caller has a scope; the scope write implies all others."""
         return scope in self.scopes or "write" in self.scopes
+
+    def may_open(self, method: str, path: str) -> bool:
+        """Return whether an address is within the campaigns that the caller is limited to.
+
+        >>> caller = Caller(name="desk", scopes=("read",), by="token", campaigns=("churn",))
+        >>> [caller.may_open("GET", path) for path in ("/api/campaigns/churn/log", "/api/campaigns/prices", "/", "/metrics")]
+        [True, False, True, False]
+        """
+        if not self.campaigns:
+            return True
+        named = _CAMPAIGN.fullmatch(path)
+        if named is not None:
+            return named[1] in self.campaigns
+        return bool(_SHARED.fullmatch(path)) and (path != "/api/campaigns" or method in SAFE)
 
 
 LOCAL = Caller(name="local", scopes=("read", "write"), by="loopback")
@@ -111,6 +69,8 @@ def required_scope(method: str, path: str) -> str | None:
 
     >>> required_scope("GET", "/api/campaigns"), required_scope("POST", "/api/campaigns")
     ('read', 'write')
+    >>> [required_scope("POST", f"/api/campaigns/churn/{what}") for what in ("deliveries", "orders", "budget")]
+    ['label', 'order', 'write']
     >>> required_scope("GET", "/healthz"), required_scope("POST", "/api/hooks/label-studio/churn")
     (None, 'hook')
     >>> required_scope("POST", "/api/campaigns/churn/plans")  # changes nothing
@@ -122,28 +82,14 @@ def required_scope(method: str, path: str) -> str | None:
         return "hook"
     if method in SAFE or (method == "POST" and _READS.fullmatch(path)):
         return "read"
-    return "write"
+    if method == "POST" and _LABELS.fullmatch(path):
+        return "label"
+    return "order" if method == "POST" and _ORDERS.fullmatch(path) else "write"
 
 
 def is_api(path: str) -> bool:
     """Return whether an address is for programs; all others, and the API documentation, are pages."""
     return path.startswith("/api/") and path != "/api/docs"
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is a loopback address.
-
-    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "::", "192.168.1.4", "")]
-    [True, True, True, False, False, False, False]
-    """
-    if host.lower() == "localhost":
-        return True
-    try:
-        address = ip_address(host.strip("[]").split("%", 1)[0])
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback
 
 
 def same_origin(headers: Mapping[str, str]) -> bool:
@@ -181,11 +127,11 @@ def from_browser(headers: Mapping[str, str]) -> bool:
     return any(name in headers for name in ("origin", "sec-fetch-site", "sec-fetch-mode", "cookie"))
 
 
-SCOPES = ("read", "write", "hook")
-"""read: look; write: look and change; hook: only deliver rows from a labelling tool."""
+_ONE_CAMPAIGN = "campaign:"
+"""Beginning of a scope that limits a token to a campaign."""
 
 PREFIX = "dp_"
-_TOKEN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
+USER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,99}")
 _MAX_SECRET = 200
 
 
@@ -195,6 +141,7 @@ def make_token(
     scopes: Iterable[str] = ("read",),
     expires_days: float | None = None,
     *,
+    campaigns: Iterable[str] = (),
     now: datetime | None = None,
 ) -> str:
     """Store a new token and return its secret, which cannot be retrieved again.
@@ -206,9 +153,11 @@ def make_token(
     name : str
         Unique name, recorded in the log of every campaign the token changes.
     scopes : iterable of str
-        Any of ``"read"``, ``"write"`` and ``"hook"``.
+        Any of :data:`SCOPES`; ``ROLES[role]`` are those of a role.
     expires_days : float, optional
         Days until the token expires; None for never.
+    campaigns : iterable of str
+        The campaigns the token is for; none for all of them.
     now : datetime, optional
         Time of creation, for tests.
 
@@ -225,7 +174,7 @@ def make_token(
     >>> secret[:3], find_token(store, secret).name, find_token(store, secret + "x")
     ('dp_', 'nightly', None)
     """
-    if not isinstance(name, str) or not _TOKEN_NAME.fullmatch(name):
+    if not isinstance(name, str) or not USER_NAME.fullmatch(name):
         raise ParameterError(
             "must be up to 100 letters, digits, dots, dashes, underscores and @, "
             f"a letter or digit first; got {str(name)[:120]!r}.",
@@ -241,6 +190,7 @@ def make_token(
             owner="make_token",
             name="scopes",
         )
+    limited = tuple(f"{_ONE_CAMPAIGN}{check_name(name)}" for name in dict.fromkeys(campaigns))
     created = datetime.now(UTC) if now is None else now
     expires = None
     if expires_days is not None:
@@ -253,7 +203,9 @@ def make_token(
             )
         expires = _timestamp(created + timedelta(days=expires_days))
     secret = PREFIX + secrets.token_urlsafe(32)
-    token = Token(name=name, digest=digest(secret), scopes=chosen, created_at=_timestamp(created), expires_at=expires)
+    token = Token(
+        name=name, digest=digest(secret), scopes=(*chosen, *limited), created_at=_timestamp(created), expires_at=expires
+    )
     try:
         store.add_token(token)
     except ConflictError:
@@ -265,9 +217,26 @@ def make_token(
     return secret
 
 
+def caller_of_token(token: Token, by: str, *, name: str | None = None) -> Caller:
+    """Return the caller that a token stands for; ``name`` is another name for the log."""
+    limited = [scope.removeprefix(_ONE_CAMPAIGN) for scope in token.scopes if scope.startswith(_ONE_CAMPAIGN)]
+    return Caller(
+        name=token.name if name is None else name,
+        scopes=tuple(scope for scope in token.scopes if not scope.startswith(_ONE_CAMPAIGN)),
+        by=by,
+        digest=token.digest,
+        campaigns=tuple(limited),
+    )
+
+
 def find_token(store: Store, secret: str, *, now: datetime | None = None) -> Token | None:
     """Return the valid token of a secret, or None; comparisons take constant time."""
-    return find_digest(store, digest(secret[:_MAX_SECRET]), now=now)
+    return find_digest(store, secret_digest(secret), now=now)
+
+
+def secret_digest(secret: str) -> str:
+    """Return the digest of a secret as a client sent it, of which a bounded part counts."""
+    return digest(secret[:_MAX_SECRET])
 
 
 def find_digest(store: Store, token_digest: str, *, now: datetime | None = None) -> Token | None:

@@ -9,22 +9,24 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftpace.errors import DriftpaceError, StorageError
+from driftpace.service.access import ROLES, Access
 from driftpace.service.auth import (
     LOCAL,
     SAFE,
-    Access,
+    USER_NAME,
     Caller,
+    caller_of_token,
     find_digest,
-    find_token,
     from_browser,
     is_api,
     is_navigation,
+    match_token,
     required_scope,
     same_origin,
+    secret_digest,
 )
-from driftpace.service.errors import ApiError, error_response, from_library, wants_page
+from driftpace.service.errors import ApiError, busy_error, error_response, from_library, wants_page
 from driftpace.service.state import Service
-from driftpace.storage.base import Token
 
 _PAGES = re.compile(r"/(?:campaigns/[A-Za-z0-9][A-Za-z0-9._-]{0,99}|check|api/docs)?(?:\?[A-Za-z0-9._~%&=+*-]*)?")
 """Pages that a login may lead to: the list, one campaign, the check of a table, and the API documentation."""
@@ -39,6 +41,7 @@ class AuthMiddleware:
         self._sessions = service.sessions
         self._store = service.store
         self._run = service.checks.run
+        self._throttle = service.token_throttle
         self._metrics = service.metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -50,6 +53,8 @@ class AuthMiddleware:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         state = scope.setdefault("state", {})
         state["caller"] = None
+        peer = scope.get("client")
+        state["peer"] = self._access.client(peer[0] if peer else None, headers)
         cookie = read_cookie(headers.get("cookie", ""), cookie_name(self._access))
         session = cookie or secrets.token_urlsafe(32)
         state["session"], state["csrf"] = session, self._sessions.csrf(session)
@@ -64,7 +69,7 @@ class AuthMiddleware:
             failure = from_library(error)
             await error_response(scope, failure)(scope, receive, send)
             return
-        fresh = cookie is None and state["caller"] is not None and state["caller"].by == "loopback"
+        fresh = cookie is None and state["caller"] is not None and state["caller"].by in ("loopback", "proxy")
         await self._app(scope, receive, self._with_cookie(scope, headers, send) if fresh else send)
 
     async def _authenticate(self, scope: Scope, headers: dict[str, str], session: str | None) -> None:
@@ -87,6 +92,8 @@ class AuthMiddleware:
             raise ApiError(
                 403, "scope", f"the token must have the scope {scope_name!r}; it has {', '.join(caller.scopes)}."
             )
+        if not caller.may_open(method, path):
+            raise ApiError(403, "scope", f"the token is for {' and '.join(caller.campaigns)} only.")
         if caller.by != "token":
             navigates = method in ("GET", "HEAD") and not is_api(path) and is_navigation(headers)
             if not navigates and not same_origin(headers):
@@ -104,18 +111,17 @@ class AuthMiddleware:
             authorization = f"Bearer {headers['x-driftpace-secret']}"  # as Label Studio sends it
         if authorization is not None:
             kind, _, secret = authorization.partition(" ")
-            token = await self._run(find_token, self._store, secret.strip()) if kind.lower() == "bearer" else None
-            if token is None:
-                raise _unauthenticated("the token is unknown or expired")
-            return _caller(token, "token")
+            return await self._bearer(secret.strip() if kind.lower() == "bearer" else "", scope["state"]["peer"])
         if scope_name == "hook":
             raise _unauthenticated("X-Driftpace-Secret must be a token with the scope 'hook'")
+        peer = scope.get("client")
+        if self._access.user_header is not None and self._access.is_trusted(peer[0] if peer else None):
+            return await self._signed_in(scope, self._access.user_header.lower())
         digest = None if session is None else self._sessions.find(session)
         if digest is not None:
             token = await self._run(find_digest, self._store, digest)
             if token is not None:
-                return _caller(token, "session")
-        peer = scope.get("client")
+                return caller_of_token(token, "session")
         if self._access.allows_without_token(peer[0] if peer else None, headers, scope["http_version"]):
             if not self._access.is_own_host(headers.get("host", "")):
                 raise ApiError(
@@ -125,6 +131,33 @@ class AuthMiddleware:
                 )
             return LOCAL
         raise _unauthenticated("Authorization must be 'Bearer' and a token; `driftpace token make` creates one")
+
+    async def _bearer(self, secret: str, peer: str | None) -> Caller:
+        """Return the caller of a token; wrong ones are slowed like failed logins."""
+        token_digest, peer = secret_digest(secret), peer or "unknown"
+        seconds = self._throttle.seconds_left(peer, token_digest)
+        if seconds > 0.0:
+            raise busy_error("too many wrong tokens; wait.", seconds=seconds, status=429)
+        token = await self._run(find_digest, self._store, token_digest)
+        self._throttle.record(peer, token_digest, valid=token is not None)
+        if token is None:
+            raise _unauthenticated("the token is unknown or expired")
+        return caller_of_token(token, "token")
+
+    async def _signed_in(self, scope: Scope, header: str) -> Caller:
+        """Return the user that a trusted proxy has signed in, with the rights of the token of that name, or the default role."""
+        names = [value.decode("latin-1").strip() for name, value in scope["headers"] if name == header.encode()]
+        if len(names) != 1 or not USER_NAME.fullmatch(names[0]):
+            raise _unauthenticated(f"the proxy must name one signed-in user in {self._access.user_header}")
+        tokens = await self._run(self._store.tokens)
+        token = next((token for token in tokens if token.name == names[0]), None)
+        if token is not None and match_token(tokens, token.digest) is not None:
+            return caller_of_token(token, "proxy")
+        if self._access.user_role is None or token is not None:
+            raise ApiError(
+                403, "scope", "the user must have a token of that name in the store; there is none that is valid."
+            )
+        return Caller(name=names[0], scopes=ROLES[self._access.user_role], by="proxy")
 
     def _with_cookie(self, scope: Scope, headers: dict[str, str], send: Send) -> Send:
         """Return a send function that sets the session cookie on pages, which the CSRF token belongs to."""
@@ -166,10 +199,6 @@ def set_cookie(access: Access, session: str, *, secure: bool) -> str:
 def is_secure(scope: Scope, headers: dict[str, str]) -> bool:
     """Return whether the browser uses HTTPS, to this service or to a proxy before it."""
     return scope.get("scheme") == "https" or headers.get("x-forwarded-proto", "").lower() == "https"
-
-
-def _caller(token: Token, by: str) -> Caller:
-    return Caller(name=token.name, scopes=token.scopes, by=by, digest=token.digest)
 
 
 def _unauthenticated(problem: str) -> ApiError:

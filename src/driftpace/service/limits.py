@@ -26,6 +26,8 @@ class ServiceLimits:
         Bytes of all request bodies together.
     body_seconds, piece_seconds, head_seconds : float
         Time for a whole body, for one piece of it, and for the head of a request.
+    write_seconds : float
+        Time within which a client must read 48 KiB of a response, or the rest of it.
     checks, reads, pages, fits, plans : int
         Threads for checking tokens, reading, rendering pages, fitting and planning.
     checks_queue, reads_queue, pages_queue, fits_queue, plans_queue : int
@@ -63,6 +65,7 @@ class ServiceLimits:
     body_seconds: float = 120.0
     piece_seconds: float = 20.0
     head_seconds: float = 10.0
+    write_seconds: float = 20.0
     checks: int = 2
     checks_queue: int = 1000
     reads: int = 8

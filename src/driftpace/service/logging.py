@@ -130,6 +130,12 @@ class RequestLogMiddleware:
             LOGGER.info(_fields(scope, method, status, seconds, request_id))
 
 
+def peer_of(scope: Scope) -> str:
+    """Return the address of the client, as a trusted proxy names it or as the connection has it."""
+    peer = scope.get("client")
+    return str(scope.get("state", {}).get("peer") or (peer[0] if peer else "unknown"))
+
+
 def _internal_error(scope: Scope, error: ApiError) -> Response:
     try:
         return error_response(scope, error)
@@ -168,6 +174,7 @@ def _fields(scope: Scope, method: str, status: int, seconds: float, request_id: 
         id=request_id,
         who=None if caller is None else caller.name,
         by=None if caller is None else caller.by,
+        peer=peer_of(scope),
         method=method,
         route=_route(scope),
         campaign=campaign if isinstance(campaign, str) and _ID.fullmatch(campaign) else None,

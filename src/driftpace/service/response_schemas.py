@@ -575,6 +575,7 @@ class SessionResponse(ResponseModel):
 
     name: str
     scopes: list[str]
+    campaigns: list[str] | None
     csrf: str
 
 

@@ -5,7 +5,8 @@ import errno
 import secrets
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import h11
@@ -15,8 +16,8 @@ from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 
 from driftpace import validation
 from driftpace.errors import ParameterError, StorageError
+from driftpace.service.access import Access, is_loopback
 from driftpace.service.app import create_app
-from driftpace.service.auth import Access, is_loopback
 from driftpace.service.errors import ApiError, busy_error, json_error
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.logging import LOGGER, LogFields, configure_logging, default_headers
@@ -26,12 +27,15 @@ from driftpace.storage.base import Store
 PORT = 8321
 
 
-def run(
+def run(  # noqa: PLR0913  public API
     storage: Any,
     *,
     host: str = "127.0.0.1",
     port: int = PORT,
     token_always: bool = False,
+    trusted_proxies: Sequence[str] = (),
+    user_header: str | None = None,
+    user_role: str | None = "read",
     limits: ServiceLimits | None = None,
     dashboard: bool = True,
     on_listening: Callable[[str, str], None] | None = None,
@@ -48,6 +52,12 @@ def run(
         Port; 0 takes a free one.
     token_always : bool
         Require a token on loopback too, such as behind a proxy.
+    trusted_proxies : sequence of str
+        Addresses or networks of proxies whose ``X-Forwarded-For`` names the client; their requests need a token on loopback too.
+    user_header : str, optional
+        Header in which these proxies name the user that they have signed in.
+    user_role : {"read", "label", "order", "admin"}, optional
+        Role of signed-in users that have no token of their name; None refuses them.
     limits : ServiceLimits, optional
         Limits of the service.
     dashboard : bool
@@ -64,14 +74,21 @@ def run(
     if port > 65_535:
         raise ParameterError(f"must be at most 65535; got {port}.", owner="serve", name="port")
     limits = ServiceLimits() if limits is None else limits
+    access = Access(
+        host=host,
+        token_always=token_always,
+        trusted_proxies=tuple(trusted_proxies),
+        user_header=user_header,
+        user_role=user_role,
+    )
     store = open_store(storage)
     try:
         store.ping()
-        if not is_loopback(host) or token_always:
+        if (not is_loopback(host) or token_always) and user_header is None:
             _require_token(store, host)
         with _listen(host, port) as listening:
             actual_port = listening.getsockname()[1]
-            access = Access(host=host, port=actual_port, token_always=token_always)
+            access = replace(access, port=actual_port)
             server = make_server(store, access=access, limits=limits, dashboard=dashboard)
             handler = configure_logging()
             url_host = f"[{host}]" if ":" in host else host
@@ -109,7 +126,7 @@ def make_server(
     app = create_app(store, access=access, limits=limits, dashboard=dashboard)
     config = uvicorn.Config(
         app,
-        http=make_protocol(limits.head_seconds),
+        http=make_protocol(limits),
         ws="none",
         loop="asyncio",
         lifespan="off",
@@ -187,10 +204,12 @@ _MALFORMED = {
 
 
 class LimitedProtocol(H11Protocol):
-    """HTTP/1.1 with a time limit on request heads, and the error responses of this service."""
+    """HTTP/1.1 with time limits on request heads and on clients that do not read, and the error responses of this service."""
 
     head_seconds = 10.0
+    write_seconds = 20.0
     _timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -204,8 +223,9 @@ class LimitedProtocol(H11Protocol):
         self._start_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the timer."""
+        """Stop the timers."""
         self._stop_timer()
+        self._stop_write_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -216,17 +236,37 @@ class LimitedProtocol(H11Protocol):
         else:
             self._stop_timer()
 
+    def pause_writing(self) -> None:
+        """Start the timer of a client that does not read what was sent."""
+        super().pause_writing()
+        self._start_write_timer()
+
+    def resume_writing(self) -> None:
+        """Stop the timer: the client reads."""
+        super().resume_writing()
+        self._stop_write_timer()
+
+    def on_response_complete(self) -> None:
+        """Start the timer if a part of the response is still to be read."""
+        super().on_response_complete()
+        if self.transport.get_write_buffer_size():
+            self._start_write_timer()
+
     def send_400_response(self, msg: str) -> None:
         """Answer malformed HTTP in the format of this service, and close the connection."""
         del msg
         hint = getattr(sys.exc_info()[1], "error_status_hint", 400)
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             status = hint if hint in _MALFORMED else 400
-            headers, body = malformed_response(status)
+            headers, body = malformed_response(status, self._peer)
             start = h11.Response(status_code=status, headers=headers, reason=STATUS_PHRASES[status])
             self.transport.write(self._encode(start))
             self.transport.write(self._encode(h11.Data(data=body)) + self._encode(h11.EndOfMessage()))
         self.transport.close()  # a response in progress then finds the client gone
+
+    @property
+    def _peer(self) -> str:
+        return self.client[0] if self.client else "unknown"
 
     def _encode(self, event: h11.Event) -> bytes:
         return self.conn.send(event) or b""
@@ -237,7 +277,7 @@ class LimitedProtocol(H11Protocol):
             await self._unlimited_app(scope, receive, send)
             return
         error = busy_error("the service has reached its limit of connections; try again.", seconds=2)
-        headers, body = _bare_response(error)
+        headers, body = _bare_response(error, self._peer)
         await send({"type": "http.response.start", "status": error.status_code, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
@@ -250,26 +290,48 @@ class LimitedProtocol(H11Protocol):
             self._timer.cancel()
             self._timer = None
 
+    def _start_write_timer(self) -> None:
+        if self._write_timer is None:
+            self._write_timer = self.loop.call_later(self.write_seconds, self._drop_slow_reader)
+
+    def _stop_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def _drop_slow_reader(self) -> None:
+        """Close a connection whose client did not read in time; what it has not read is lost."""
+        self._write_timer = None
+        unread = self.transport.get_write_buffer_size()
+        if unread:
+            LOGGER.info(LogFields(event="slow_reader", peer=self._peer, unread=unread))
+            self.transport.abort()
+
     def _hang_up(self) -> None:
         self._timer = None
         if self.conn.their_state is h11.IDLE and not self.transport.is_closing():
             self.transport.close()
 
 
-def make_protocol(head_seconds: float) -> type[LimitedProtocol]:
-    """Return the protocol with a time limit on request heads."""
-    return type("Protocol", (LimitedProtocol,), {"head_seconds": head_seconds})
+def make_protocol(limits: ServiceLimits) -> type[LimitedProtocol]:
+    """Return the protocol with the time limits on request heads and on clients that do not read."""
+    return type(
+        "Protocol",
+        (LimitedProtocol,),
+        {"head_seconds": limits.head_seconds, "write_seconds": limits.write_seconds},
+    )
 
 
-def malformed_response(status: int) -> tuple[list[tuple[bytes, bytes]], bytes]:
+def malformed_response(status: int, peer: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
     """Log malformed HTTP, and return the headers and the body of the response."""
-    return _bare_response(ApiError(status, "malformed", _MALFORMED[status]))
+    return _bare_response(ApiError(status, "malformed", _MALFORMED[status]), peer)
 
 
-def _bare_response(error: ApiError) -> tuple[list[tuple[bytes, bytes]], bytes]:
+def _bare_response(error: ApiError, peer: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
     """Log an error outside the application, and return the headers and the body of its response."""
     request_id = secrets.token_hex(8)
-    LOGGER.info(LogFields(event="request", id=request_id, method="other", route="none", status=error.status_code))
+    fields = {"id": request_id, "peer": peer, "method": "other", "route": "none", "status": error.status_code}
+    LOGGER.info(LogFields(event="request", **fields))
     response = json_error(error)
     headers = [*response.raw_headers, *default_headers(request_id), (b"connection", b"close")]
     return headers, bytes(response.body)

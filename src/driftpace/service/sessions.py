@@ -110,6 +110,31 @@ class LoginThrottle:
             self._failures.pop(peer, None)
 
 
+class TokenThrottle:
+    """Back-off for wrong tokens, apart from that of failed logins; a token that was valid before is checked at once.
+
+    So a client that sends wrong tokens does not lock out others of the same address that have sent a valid one.
+    """
+
+    def __init__(self, failures: LoginThrottle | None = None) -> None:
+        self.failures = LoginThrottle() if failures is None else failures
+        self._known: OrderedDict[str, None] = OrderedDict()
+
+    def seconds_left(self, peer: str, token_digest: str) -> float:
+        """Return for how many seconds this token is not checked."""
+        return 0.0 if token_digest in self._known else self.failures.seconds_left(peer)
+
+    def record(self, peer: str, token_digest: str, *, valid: bool) -> None:
+        """Note whether a token was valid."""
+        self._known.pop(token_digest, None)
+        if not valid:
+            self.failures.record_failure(peer)
+            return
+        self._known[token_digest] = None
+        while len(self._known) > _MAX_SESSIONS:
+            self._known.popitem(last=False)
+
+
 class TokenRecheck:
     """Re-checks whether the token behind a long response, such as an event stream, is still valid.
 

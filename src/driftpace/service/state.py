@@ -2,21 +2,23 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from starlette.requests import HTTPConnection
 
 from driftpace.campaign import Campaign
-from driftpace.service.auth import Access, Caller
+from driftpace.service.access import Access
+from driftpace.service.auth import Caller
 from driftpace.service.events import EventBroker
 from driftpace.service.history import HistoryCache
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.metrics import Metrics
-from driftpace.service.sessions import LoginThrottle, Sessions, TokenRecheck
+from driftpace.service.sessions import LoginThrottle, Sessions, TokenRecheck, TokenThrottle
 from driftpace.service.workers import ReadinessProbe, WorkerPool
-from driftpace.storage.base import Store
+from driftpace.storage.base import Head, Store
 
 Result = TypeVar("Result")
 
@@ -28,6 +30,45 @@ class FailFastStore(Protocol):
     def promptly(self) -> Store:
         """Return that variant."""
         ...
+
+
+class ListedCampaigns(Protocol):
+    """What a list of campaigns needs of a store."""
+
+    def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
+        """Return heads ordered by name."""
+        ...
+
+    def count(self, *, search: str = "") -> int:
+        """Return the number of campaigns."""
+        ...
+
+
+class VisibleCampaigns:
+    """The campaigns of a store that a caller with a limited token may see.
+
+    >>> from driftpace.storage import MemoryStore
+    >>> store = MemoryStore()
+    >>> for name in ("churn", "prices"):
+    ...     _ = Campaign.create({"name": name, "target": "y", "epsilon": 0.1}, storage=store)
+    >>> visible = VisibleCampaigns(store, ("churn", "gone"))
+    >>> [head.name for head in visible.heads()], visible.count(search="ice")
+    (['churn'], 0)
+    """
+
+    def __init__(self, store: Store, names: Iterable[str]) -> None:
+        self._store = store
+        self._names = sorted(names)
+
+    def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
+        """Return heads ordered by name."""
+        names = (name for name in self._names if name > after and search.lower() in name.lower())
+        found = (self._store.head(name) for name in names)
+        return list(islice((head for head in found if head is not None), limit))
+
+    def count(self, *, search: str = "") -> int:
+        """Return the number of campaigns."""
+        return len(self.heads(search=search))
 
 
 class CampaignCache:
@@ -86,6 +127,7 @@ class Service:
     limits: ServiceLimits
     sessions: Sessions
     login_throttle: LoginThrottle
+    token_throttle: TokenThrottle
     campaigns: CampaignCache
     histories: HistoryCache
     metrics: Metrics
@@ -111,6 +153,7 @@ class Service:
             limits=limits,
             sessions=sessions,
             login_throttle=LoginThrottle(),
+            token_throttle=TokenThrottle(),
             campaigns=CampaignCache(store, size=limits.open_campaigns),
             histories=HistoryCache(store, periods=limits.kept_periods),
             metrics=Metrics(),
@@ -147,6 +190,12 @@ def service_of(request: HTTPConnection) -> Service:
 def caller_of(request: HTTPConnection) -> Caller:
     """Return the authenticated caller of a request."""
     return cast(Caller, request.state.caller)
+
+
+def campaigns_of(request: HTTPConnection) -> ListedCampaigns:
+    """Return the campaigns that the caller of a request may see."""
+    store, limited = service_of(request).store, caller_of(request).campaigns
+    return VisibleCampaigns(store, limited) if limited else store
 
 
 def caller_name(request: HTTPConnection) -> str:

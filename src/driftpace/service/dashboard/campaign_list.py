@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from driftpace.storage.base import Head, Store
+from driftpace.service.state import ListedCampaigns
+from driftpace.storage.base import Head
 
 PAGE_SIZE = 50
 MAX_RANKED = 20_000
@@ -88,7 +89,9 @@ def phrase(summary: Any) -> str:
     return f"An assumption fails; {step}" if summary.get("failed") else step[0].upper() + step[1:]
 
 
-def load_list(store: Store, *, search: str = "", show: str = "", page: int = 1, after: str = "") -> CampaignList:
+def load_list(
+    store: ListedCampaigns, *, search: str = "", show: str = "", page: int = 1, after: str = ""
+) -> CampaignList:
     """Return a page of the list.
 
     >>> from driftpace.campaign import Campaign

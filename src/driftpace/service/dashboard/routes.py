@@ -14,7 +14,7 @@ from driftpace.campaign.ledger import Ledger
 from driftpace.service.dashboard.campaign_list import NEEDS, CampaignList, load_list
 from driftpace.service.dashboard.campaign_page import ledger_text, load_page, tally
 from driftpace.service.dashboard.what_if import defaults, evaluate, fields
-from driftpace.service.state import service_of
+from driftpace.service.state import caller_of, campaigns_of, service_of
 from driftpace.service.templating import assets, cache_control, plural, render
 
 POLICY = (
@@ -40,7 +40,7 @@ async def campaigns(
     show = show if show in NEEDS else ""
 
     def read() -> str:
-        content = load_list(service.store, search=search.strip(), show=show, page=_integer(page), after=after)
+        content = load_list(campaigns_of(request), search=search.strip(), show=show, page=_integer(page), after=after)
 
         def address(**changes: Any) -> str:
             query = {"search": content.search, "show": content.show, **changes}
@@ -96,7 +96,7 @@ async def campaign(  # noqa: PLR0913  the parameters of the request
             request,
             view=content,
             tally=tally(content.assumptions),
-            may_write=request.state.caller is None or request.state.caller.may_write,
+            may=caller_of(request).may,
             fields=fields(content.definition, max_horizon=max_horizon),
             initial=initial,
             given=initial | changes,

@@ -25,7 +25,7 @@ from driftpace.service.response_schemas import (
     StatusResponse,
     json_response,
 )
-from driftpace.service.state import caller_name, caller_of, service_of
+from driftpace.service.state import caller_name, caller_of, campaigns_of, service_of
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"])
 
@@ -38,16 +38,16 @@ async def list_campaigns(
     limit: Limit = 100,
 ) -> Response:
     """List campaigns by name, with the next step of each."""
-    service = service_of(request)
+    campaigns = campaigns_of(request)
 
     def read() -> Response:
-        heads = service.store.heads(after=after, limit=limit + 1, search=search)
+        heads = campaigns.heads(after=after, limit=limit + 1, search=search)
         next_name = heads[limit - 1].name if len(heads) > limit else None
-        total = service.store.count(search=search)
+        total = campaigns.count(search=search)
         page = [head_json(head) for head in heads[:limit]]
         return json_response({"campaigns": page, "total": total, "next": next_name})
 
-    return await service.reads.run(read)
+    return await service_of(request).reads.run(read)
 
 
 @router.post("", status_code=201, response_model=StatusResponse, responses=error_responses(400, 408, 409, 413, 422))

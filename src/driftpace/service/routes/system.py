@@ -8,6 +8,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from driftpace.service.auth import find_token
 from driftpace.service.authentication import is_secure, local_path, set_cookie
 from driftpace.service.errors import busy_error, error_responses
+from driftpace.service.logging import peer_of
 from driftpace.service.response_schemas import HealthResponse, SessionResponse, json_response
 from driftpace.service.state import caller_of, service_of
 from driftpace.service.templating import login_page
@@ -28,7 +29,7 @@ async def login_form(request: Request) -> Response:
 async def login(request: Request) -> Response:
     """Start a session with a token; repeated failures are throttled."""
     service = service_of(request)
-    peer = request.client.host if request.client else "unknown"
+    peer = peer_of(request.scope)
     seconds = service.login_throttle.seconds_left(peer)
     if seconds > 0.0:
         raise busy_error("too many failed logins; wait.", seconds=seconds, status=429)
@@ -38,7 +39,7 @@ async def login(request: Request) -> Response:
     if token is None:
         service.login_throttle.record_failure(peer)
         return _login_page(request, target, _UNKNOWN_TOKEN, status=401)
-    if not set(token.scopes) & {"read", "write"}:  # a valid secret, so it does not count as a failure
+    if not set(token.scopes) & {"read", "label", "order", "write"}:  # a valid secret, so it does not count as a failure
         return _login_page(request, target, _HOOK_TOKEN, status=403)
     service.login_throttle.reset(peer)
     service.sessions.close(request.state.session)  # the previous session of this browser
@@ -57,7 +58,14 @@ async def logout(request: Request) -> Response:
 async def session(request: Request) -> Response:
     """Return the caller, its scopes and the CSRF token for its writes."""
     caller = caller_of(request)
-    return json_response({"name": caller.name, "scopes": list(caller.scopes), "csrf": request.state.csrf})
+    return json_response(
+        {
+            "name": caller.name,
+            "scopes": list(caller.scopes),
+            "campaigns": list(caller.campaigns) or None,
+            "csrf": request.state.csrf,
+        }
+    )
 
 
 def _login_page(request: Request, target: str, message: str = "", *, status: int = 200) -> HTMLResponse:
