@@ -125,9 +125,10 @@ def test_what_is_no_model_is_refused(name: str, data: bytes, sentence: str, tmp_
         read_model(tmp_path / name)
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["model.txt", "", "a\0b"])
+def test_a_file_that_is_not_there_is_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="must be a file that can be read"):
-        read_model(tmp_path / "model.txt")
+        read_model(f"{tmp_path}/{name}")
 
 
 def test_labels_are_given_with_the_file(tmp_path: Path, rng: np.random.Generator) -> None:

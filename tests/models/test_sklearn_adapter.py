@@ -103,19 +103,48 @@ def test_periods_of_one_class_do_not_stop_a_tracker(rng: np.random.Generator) ->
 
 
 class Wrong(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier with numbers that are no probabilities."""
+    """A classifier of two classes whose probabilities are given."""
+
+    def __init__(self, shares: tuple[float, ...] = (-0.5, 1.5)) -> None:
+        self.shares = shares
 
     def fit(self, X: Any, y: Any) -> "Wrong":
         self.classes_ = np.array([0, 1])
         return self
 
     def predict_proba(self, X: Any) -> Any:
-        return np.column_stack([np.full(len(X), -0.5), np.full(len(X), 1.5)])
+        return np.tile(self.shares, (len(X), 1))
 
 
-def test_probabilities_outside_0_and_1_are_refused(rng: np.random.Generator) -> None:
-    with pytest.raises(ParameterError, match=r"must give probabilities between 0 and 1; got -0\.5|got 1\.5"):
-        adapt(Wrong().fit(None, None)).checked_scores(np.zeros((3, 2)), 3, "test")
+@pytest.mark.parametrize(
+    ("shares", "sentence"),
+    [
+        ((-0.5, 1.5), r"must give probabilities between 0 and 1; got -0\.5"),
+        ((np.nan, np.nan), "must give probabilities between 0 and 1; got nan"),
+        ((0.9, 0.9), r"must give probabilities that sum to 1; those of row 0 sum to 1\.8"),
+        ((1.0,), r"must give a probability for each of 2 classes; got an array of shape \(3, 1\)"),
+    ],
+)
+def test_numbers_that_are_no_probabilities_are_refused(shares: tuple[float, ...], sentence: str) -> None:
+    with pytest.raises(ParameterError, match=sentence):
+        adapt(Wrong(shares).fit(None, None)).checked_scores(np.zeros((3, 2)), 3, "test")
+
+
+def test_rounded_probabilities_are_taken() -> None:
+    scores = adapt(Wrong((0.333, 0.666)).fit(None, None)).checked_scores(np.zeros((3, 2)), 3, "test")
+    np.testing.assert_allclose(scores[:, 0], np.log(0.666 / 0.334))
+
+
+class Elsewhere(Wrong):
+    """A classifier that needs a package which is not installed."""
+
+    def predict_proba(self, X: Any) -> Any:
+        return __import__("not_installed_here").predict(X)
+
+
+def test_a_package_that_a_model_needs_is_named() -> None:
+    with pytest.raises(ParameterError, match="must be usable here: it needs the package 'not_installed_here'"):
+        adapt(Elsewhere().fit(None, None)).checked_scores(np.zeros((3, 2)), 3, "test")
 
 
 def test_models_that_cannot_be_used_are_refused(rng: np.random.Generator) -> None:

@@ -339,3 +339,52 @@ def test_a_model_of_one_class_is_refused(rng: np.random.Generator) -> None:
     X = rng.standard_normal((20, 2))
     with pytest.raises(ParameterError, match="must be a model of at least two classes; got 1"):
         Tracker.for_model(DecisionTreeClassifier().fit(X, ["a"] * 20), epsilon=0.1)
+
+
+def test_a_model_that_changed_is_refused_when_it_predicts_and_after_a_pool(rng: np.random.Generator) -> None:
+    shift = [0.0]
+    tracker = Tracker.for_model(lambda X: X[:, 0] + shift[0], task="regression", epsilon=0.1, rng=0)
+    X, y = draw(60, rng)
+    tracker.fit_pool(X)
+    tracker.ask()
+    shift[0] = 1.0
+    with pytest.raises(ParameterError, match=r"Tracker.tell\(model=...\) must score the same rows alike"):
+        tracker.tell(X, y)
+    with pytest.raises(ParameterError, match=r"Tracker.predict\(model=...\) must score the same rows alike"):
+        tracker.predict(X)
+    shift[0] = 0.0
+    assert tracker.tell(X, y) is not None
+
+
+def test_a_function_may_write_to_its_rows(rng: np.random.Generator) -> None:
+    def doubled(X: FloatArray) -> FloatArray:
+        X *= 2.0
+        return X[:, 0]
+
+    X, y = draw(60, rng)
+    before = X.copy()
+    tracker = Tracker.for_model(doubled, task="regression", epsilon=0.1, rng=0)
+    for _ in range(2):
+        tracker.ask()
+        assert tracker.tell(X, y) is not None
+    np.testing.assert_array_equal(X, before)
+
+
+def test_a_new_base_of_other_columns_is_refused_and_nothing_is_lost(model: Any, rng: np.random.Generator) -> None:
+    from sklearn.linear_model import Ridge
+
+    tracker = Tracker.for_model(model, epsilon=0.1, rng=0)
+    X, y = draw(60, rng)
+    tracker.ask()
+    tracker.tell(X, y)
+    before = tracker.predict(X)
+    with pytest.raises(
+        ParameterError, match=r"retrain\(model=...\) must be a model of the same columns as before; got"
+    ):
+        tracker.retrain(Ridge().fit(X[:, :2], y))
+    np.testing.assert_array_equal(tracker.predict(X), before)
+
+
+def test_seeds_are_checked(model: Any) -> None:
+    with pytest.raises(ParameterError, match=r"for_model\(rng=...\) must be a Generator, a whole number or None"):
+        Tracker.for_model(model, epsilon=0.1, rng="seven")  # type: ignore[arg-type]

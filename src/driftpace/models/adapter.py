@@ -16,6 +16,9 @@ TASKS: tuple[Task, ...] = ("regression", "classification", "multiclass", "counts
 LEAST_PROBABILITY = 1e-6
 """Probabilities closer to 0 or 1 than this are taken as this far, so that their logarithm is finite."""
 
+SUM_ERROR = 0.01
+"""Probabilities of the classes of a row may sum to 1 up to this: single precision and rounded ones do."""
+
 
 class ModelAdapter(ABC):
     """A fitted model as a tracker sees it. Subclass it, give ``task`` and :meth:`scores`, and register the class.
@@ -156,9 +159,16 @@ class ModelAdapter(ABC):
         if rows == 0:  # which not every library scores
             return np.zeros((0, self.outputs))
         try:
-            found = np.asarray(self.scores(X), dtype=np.float64)
+            found = np.asarray(self.scores(X))
+            if found.dtype.kind == "c":
+                raise ParameterError("must have real scores; got complex ones.", owner=owner, name="model")
+            found = found.astype(np.float64, copy=False)
         except (DataError, ParameterError):
             raise
+        except ModuleNotFoundError as error:
+            raise ParameterError(
+                f"must be usable here: it needs the package {error.name!r}; install it.", owner=owner, name="model"
+            ) from error
         except Exception as error:  # whatever the library of the model raises
             raise DataError(
                 f"must be rows that the model can score; it said: {one_line(error)}", owner=owner, name="X"
@@ -188,6 +198,26 @@ def log_odds(probabilities: Any) -> FloatArray:
         raise ParameterError(f"must give probabilities between 0 and 1; got {wrong:g}.", owner="adapt", name="model")
     shares = np.clip(shares, LEAST_PROBABILITY, 1.0 - LEAST_PROBABILITY)
     return np.asarray(np.log(shares) - np.log1p(-shares) if shares.ndim == 1 else np.log(shares))
+
+
+def check_shares(probabilities: FloatArray, classes: int) -> FloatArray:
+    """Return the probabilities of rows, (rows, classes), or refuse another shape, and rows that do not sum to 1."""
+    if probabilities.ndim != 2 or probabilities.shape[1] != classes:
+        raise ParameterError(
+            f"must give a probability for each of {classes} classes; got an array of shape {probabilities.shape}.",
+            owner="adapt",
+            name="model",
+        )
+    log_odds(probabilities)
+    sums = probabilities.sum(axis=1)
+    wrong = np.flatnonzero(np.abs(sums - 1.0) > SUM_ERROR)
+    if len(wrong):
+        raise ParameterError(
+            f"must give probabilities that sum to 1; those of row {wrong[0]} sum to {sums[wrong[0]]:g}.",
+            owner="adapt",
+            name="model",
+        )
+    return probabilities
 
 
 def check_task(own: Task, given: str | None) -> None:

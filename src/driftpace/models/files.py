@@ -48,9 +48,10 @@ def read_model(path: str | os.PathLike[str], *, task: str | None = None, labels:
     file = Path(path)
     try:
         data = file.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # a name may hold what no file system takes
+        said = error.strerror if isinstance(error, OSError) else one_line(error)
         raise DataError(
-            f"must be a file that can be read; got {file}: {error.strerror}.", owner=OWNER, name="path"
+            f"must be a file that can be read; got {str(file)!r}: {said}.", owner=OWNER, name="path"
         ) from None
     form = _format_of(data, file.suffix.lower())
     try:

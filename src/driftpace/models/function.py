@@ -45,5 +45,5 @@ class FunctionAdapter(ModelAdapter):
             self.labels = class_labels(2, labels)
 
     def scores(self, X: Any) -> FloatArray:
-        """Return what the function returns."""
-        return np.asarray(self.model(X), dtype=np.float64)
+        """Return what the function returns of a copy of the rows, which it may write to."""
+        return np.asarray(self.model(X.copy() if isinstance(X, np.ndarray) else X))

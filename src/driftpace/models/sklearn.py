@@ -5,7 +5,16 @@ from typing import Any
 import numpy as np
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.models.adapter import LEAST_PROBABILITY, ModelAdapter, Task, check_task, class_labels, log_odds, one_line
+from driftpace.models.adapter import (
+    LEAST_PROBABILITY,
+    ModelAdapter,
+    Task,
+    check_shares,
+    check_task,
+    class_labels,
+    log_odds,
+    one_line,
+)
 from driftpace.models.packing import pack, unpack
 from driftpace.typing import FloatArray, IntArray
 
@@ -100,7 +109,8 @@ class SklearnAdapter(ModelAdapter):
             found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
             return found if self.task == "regression" else np.asarray(np.log(np.maximum(found, 1e-12)))
         if hasattr(model, "predict_proba"):
-            shares = self._of_all_classes(np.asarray(model.predict_proba(X)))
+            given = check_shares(np.asarray(model.predict_proba(X), dtype=np.float64), len(model.classes_))
+            shares = self._of_all_classes(given)
             return log_odds(shares[:, 1] if self.task == "classification" else shares)
         return np.asarray(model.decision_function(X), dtype=np.float64)
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from driftpace.errors import DataError
+from driftpace import validation
+from driftpace.errors import DataError, ParameterError
 from driftpace.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -450,3 +451,18 @@ def _refuse_wild(array: FloatArray, names: tuple[str, ...] | None, owner: str) -
             owner=owner,
             name="X",
         )
+
+
+def read_entropy(owner: str, rng: np.random.Generator | int | None) -> int:
+    """Return an integer seed: ``rng`` itself, or one drawn from it."""
+    if isinstance(rng, int | np.integer | np.bool_):
+        validation.count(owner, rng=rng)
+        return int(rng)
+    try:
+        return int(np.random.default_rng(rng).integers(2**63))
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"must be a Generator, a whole number or None; got {rng!r}.",
+            owner=owner,
+            name="rng",
+        ) from None

@@ -35,7 +35,7 @@ from driftpace.tracker.head_rows import (
     trained_again,
     with_head_scores,
 )
-from driftpace.tracker.inputs import InputRows, read_targets, read_weights
+from driftpace.tracker.inputs import InputRows, read_entropy, read_targets, read_weights
 from driftpace.tracker.restart import near_start, restarted
 from driftpace.typing import FloatArray
 
@@ -125,7 +125,7 @@ class ModelTracker:
         self._epsilon, self._tolerance = epsilon, tolerance
         share = self._head_settings.share
         self._given = options | {name: share * value for name, value in target.items() if value is not None}
-        self._given["rng"] = int(np.random.default_rng(rng).integers(2**63)) if not isinstance(rng, int) else rng
+        self._given["rng"] = read_entropy(owner, rng)
         self._state = ModelState(base=base)
         self._head = self._begin(None)
 
@@ -198,7 +198,7 @@ class ModelTracker:
                 raise DataError("must have at least one row; got none.", owner=owner, name="X")
             scores = state.base.checked_scores(X, count_rows(X), owner)
             features = HeadFeatures.learn(self._head_settings, state.base, X, scores, owner)
-            self._head, self._state = self._opened(features), replace(state, features=features)
+            self._head, self._state = self._opened(features), replace(state, features=features, probe=_probe(X, scores))
         assert self._state.features is not None
         return self._state.features.names
 
@@ -310,9 +310,7 @@ class ModelTracker:
         if rows == 0:
             return head, state
         part = ScoredRows(period=head.period, X=X, y=codes, scores=scores, weights=weights)
-        probe = state.probe
-        if probe is None:
-            probe = (take(X, np.arange(min(rows, PROBES))), scores[:PROBES])
+        probe = state.probe or _probe(X, scores)
         return head, replace(state, features=features, open_rows=(*state.open_rows, part), probe=probe)
 
     def _alike(self, X: Any, owner: str) -> Any:
@@ -373,6 +371,7 @@ class ModelTracker:
         report = head.history[-1] if len(head.history) else None
         if model is not None:
             base = adapt(model)
+            self._check_columns(base)
             if base.task != state.base.task or base.labels != state.base.labels:
                 raise ParameterError(
                     f"must be of the same task and classes as the model before; got {base.task} of {base.labels}.",
@@ -396,6 +395,20 @@ class ModelTracker:
             self._state = state
             raise
         return None if report is None else report.retrain
+
+    def _check_columns(self, base: ModelAdapter) -> None:
+        """Refuse a new base that takes other columns than the rows that are kept have."""
+        if self._state.rows:
+            try:
+                base.rows(self._state.rows[0].X, "Tracker.retrain")
+            except DataError:
+                before = self._state.base
+                raise ParameterError(
+                    f"must be a model of the same columns as before; got one of {_columns_of(base)} in place of "
+                    f"{_columns_of(before)}.",
+                    owner="Tracker.retrain",
+                    name="model",
+                ) from None
 
     def _trained(self) -> ModelAdapter:
         """Return the base trained again in the way that was found best."""
@@ -431,6 +444,7 @@ class ModelTracker:
         owner = "Tracker.predict"
         state = self._state
         X = state.base.rows(read_features(X, owner), owner)
+        self._check_same_model(owner)
         scores = state.base.checked_scores(X, count_rows(X), owner)
         if state.features is not None and self._head.snapshot()[1].rows_seen:
             scores = self._head_scores(self._head, state, X, scores)
@@ -634,6 +648,17 @@ def _loss_of(base: ModelAdapter, loss: Any, owner: str) -> LinearLoss | VectorLo
         )
     given: LinearLoss | VectorLoss = loss
     return given
+
+
+def _columns_of(base: ModelAdapter) -> str:
+    """Return the columns of a model in words."""
+    names = "" if base.columns is None else f" ({', '.join(base.columns[:8])})"
+    return f"{base.features if base.columns is None else len(base.columns)}{names}"
+
+
+def _probe(X: Any, scores: FloatArray) -> tuple[Any, FloatArray]:
+    """Return the first rows with their scores."""
+    return take(X, np.arange(min(count_rows(X), PROBES))), scores[:PROBES]
 
 
 def _part_to_values(part: ScoredRows) -> dict[str, Any]:

@@ -45,6 +45,7 @@ from driftpace.tracker.fitted import FittedModel
 from driftpace.tracker.history import History
 from driftpace.tracker.inputs import (
     is_frame,
+    read_entropy,
     read_rows,
     read_wide_rows,
 )
@@ -241,7 +242,7 @@ class Tracker(FittedModel):
             "constants_estimator": constants_estimator,
         }
         each = constants if l2 is not None else None
-        entropy = _entropy(rng)
+        entropy = read_entropy("Tracker", rng)
         config = AdaptiveConfig(
             epsilon=epsilon,
             tolerance=tolerance,
@@ -1066,18 +1067,3 @@ class Tracker(FittedModel):
             f"Tracker({type(loss).__name__}, epsilon={self.epsilon!r}, period={self.period}, "
             f"features={self._state.features})"
         )
-
-
-def _entropy(rng: np.random.Generator | int | None) -> int:
-    """Return an integer seed: ``rng`` itself, or one drawn from it."""
-    if isinstance(rng, int | np.integer | np.bool_):
-        validation.count("Tracker", rng=rng)
-        return int(rng)
-    try:
-        return int(np.random.default_rng(rng).integers(2**63))
-    except (TypeError, ValueError):
-        raise ParameterError(
-            f"must be a Generator, a whole number or None; got {rng!r}.",
-            owner="Tracker",
-            name="rng",
-        ) from None
