@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve, lstsq
 
 from driftpace import SquaredLoss, Tracker
-from driftpace.backtest.workers import one_thread
+from driftpace.executors import one_thread
 from driftpace.planning import Budget, LinearCost
 from driftpace.typing import FloatArray
 

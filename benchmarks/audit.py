@@ -27,7 +27,8 @@ from driftpace import SquaredLoss, Tracker
 from driftpace.adaptive.audit import AuditState, Measured, audit_of, with_measured_risk
 from driftpace.adaptive.state import AIM, AIM_CURVED
 from driftpace.backtest.job import Job, TrackerConfig, prepare
-from driftpace.backtest.workers import Workers, one_thread
+from driftpace.backtest.workers import Workers
+from driftpace.executors import one_thread
 from driftpace.typing import FloatArray
 
 WINDOW, LEAST_PERIODS = 20, 5  # periods that a report pools, and before which the check of the measured risk is silent

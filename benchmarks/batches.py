@@ -20,7 +20,7 @@ from benchmarks.real_tables import markdown
 from benchmarks.synthetic_cases import Case
 from benchmarks.synthetic_runs import oracle
 from driftpace import Budget, LinearCost, SquaredLoss, Tracker
-from driftpace.backtest.workers import one_thread
+from driftpace.executors import one_thread
 from driftpace.synthetic.paths import Shape
 from driftpace.typing import FloatArray
 

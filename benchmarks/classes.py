@@ -20,8 +20,8 @@ import numpy as np
 from driftpace.backtest import BacktestResult, promise, replay
 from driftpace.backtest.job import Job, TrackerConfig, prepare
 from driftpace.backtest.table import Panel, read_table
-from driftpace.backtest.workers import one_thread
 from driftpace.backtest.yardstick import JUDGED_AFTER
+from driftpace.executors import one_thread
 from driftpace.losses import SoftmaxLoss
 from driftpace.typing import FloatArray
 

@@ -19,7 +19,7 @@ from benchmarks.tables import tables
 from driftpace import SquaredLoss, Tracker
 from driftpace.adaptive.delay import price_of_delay
 from driftpace.backtest.job import Job, TrackerConfig, prepare
-from driftpace.backtest.workers import one_thread
+from driftpace.executors import one_thread
 from driftpace.losses import Loss
 from driftpace.records import Outcome
 from driftpace.typing import FloatArray

@@ -3,7 +3,7 @@
 import numpy as np
 
 from driftpace import SquaredLoss, Tracker
-from driftpace.backtest.workers import one_thread
+from driftpace.executors import one_thread
 from driftpace.synthetic import ShapedRegression
 from driftpace.typing import FloatArray
 

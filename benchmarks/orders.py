@@ -23,7 +23,7 @@ from driftpace import SquaredLoss, Tracker
 from driftpace.backtest import promise
 from driftpace.backtest.job import Job, TrackerConfig, prepare
 from driftpace.backtest.tracker_run import RowSource
-from driftpace.backtest.workers import one_thread
+from driftpace.executors import one_thread
 from driftpace.synthetic import ShapedRegression
 from driftpace.synthetic.paths import Shape
 from driftpace.typing import FloatArray

@@ -13,8 +13,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from benchmarks.planning_peers import plan_by_slsqp
-from driftpace.backtest.workers import one_thread
 from driftpace.bounds import Anchored, LastIterate, NoiseModel
+from driftpace.executors import one_thread
 from driftpace.planning import (
     Gap,
     LargestGap,

@@ -20,8 +20,9 @@ from driftpace.backtest.job import Job, TrackerConfig, prepare
 from driftpace.backtest.metrics import RunMetrics
 from driftpace.backtest.run import stack_strategy
 from driftpace.backtest.tracker_run import RowSource
-from driftpace.backtest.workers import Workers, one_thread
+from driftpace.backtest.workers import Workers
 from driftpace.backtest.yardstick import JUDGED_AFTER, PILOT_PERIODS, ROWS_PER_COEFFICIENT
+from driftpace.executors import one_thread
 from driftpace.typing import FloatArray
 
 TEST_FRACTION, SEED, LEVEL = 0.2, 0, 0.95

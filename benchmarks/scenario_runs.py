@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.scenarios import Scenario, scenarios
 from driftpace import Tracker
 from driftpace.backtest.promise import promise
-from driftpace.backtest.workers import one_thread
+from driftpace.executors import one_thread
 from driftpace.records import StepReport, Verdict
 from driftpace.typing import FloatArray
 

@@ -18,7 +18,7 @@ from driftpace.adaptive import bands
 from driftpace.backtest import promise, replay
 from driftpace.backtest.job import TrackerConfig, prepare
 from driftpace.backtest.table import expanded
-from driftpace.backtest.workers import one_thread
+from driftpace.executors import one_thread
 from driftpace.tables.expansion import ExpansionRequest
 from driftpace.typing import FloatArray
 

@@ -10,8 +10,8 @@ from benchmarks.synthetic_cases import LOSSES, Case
 from driftpace import Tracker
 from driftpace.backtest.anchored import LEAST, STRENGTHS
 from driftpace.backtest.promise import Promise, promise
-from driftpace.backtest.workers import one_thread
 from driftpace.backtest.yardstick import PILOT_PERIODS, ROWS_PER_COEFFICIENT, find_best_constant
+from driftpace.executors import one_thread
 from driftpace.records import StepReport, Verdict
 from driftpace.synthetic import ShapedClasses, ShapedRegression
 from driftpace.synthetic.shaped_regression import RegressionPeriod

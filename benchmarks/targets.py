@@ -20,7 +20,7 @@ from benchmarks.tables import FLIGHTS, SHARED
 from driftpace.backtest import Panel, promise, read_table, replay
 from driftpace.backtest.job import Job, TrackerConfig, prepare
 from driftpace.backtest.population import mean_losses
-from driftpace.backtest.workers import one_thread
+from driftpace.executors import one_thread
 from driftpace.losses import LinearLoss, PoissonLoss, QuantileLoss
 from driftpace.tables import LOCAL_LIMITS, read_columns, to_arrays
 from driftpace.typing import FloatArray

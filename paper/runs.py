@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from driftpace import validation
-from driftpace.backtest.workers import cores, hide_main, one_thread
+from driftpace.backtest.workers import hide_main
+from driftpace.executors import cores, one_thread
 from driftpace.typing import FloatArray, IntArray
 from paper.records import Measured, Role, Series
 

@@ -18,7 +18,7 @@ PAGES = {
     "models": ("driftpace.models",),
     "losses": ("driftpace.losses",),
     "records": ("driftpace.records", "driftpace.errors"),
-    "fleet": ("driftpace.fleet",),
+    "fleet": ("driftpace.fleet", "driftpace.executors"),
     "backtest": ("driftpace.backtest", "driftpace.datasets"),
     "planning": ("driftpace.planning",),
     "selection": ("driftpace.selection",),

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from driftpace import validation
-from driftpace.backtest.workers import cores
 from driftpace.bounds import RiskBound
 from driftpace.errors import ParameterError
+from driftpace.executors import cores
 from driftpace.learners import Sgd
 from driftpace.records import Constants
 from driftpace.schedules import InverseTime

@@ -17,6 +17,7 @@
     ├── LabellingError          a labelling tool that is unreachable or refuses     (also a RuntimeError)
     │   ├── UnavailableError        no answer, or too busy
     │   └── WrongSecretError        a webhook call without the shared secret
+    ├── ExecutorError           an engine that is unreachable or loses its workers  (also a RuntimeError)
     └── MissingExtraError       an optional dependency is not installed             (also an ImportError)
 
 All messages share one grammar: the owner and the parameter, what is allowed, what was given. Owner and parameter are
@@ -224,6 +225,10 @@ class UnavailableError(LabellingError):
 
 class WrongSecretError(LabellingError):
     """A webhook call without the shared secret."""
+
+
+class ExecutorError(DriftpaceError, RuntimeError):
+    """An engine cannot be reached, or its workers died again and again; nothing was changed."""
 
 
 class MissingExtraError(DriftpaceError, ImportError):

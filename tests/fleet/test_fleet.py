@@ -1,7 +1,6 @@
 """Each segment of a fleet is a tracker of its own, whatever the order of the rows and whoever does the work."""
 
 import pickle
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,50 +13,7 @@ from driftpace import Fleet, LogisticLoss, SmoothedHinge, SoftmaxLoss, SquaredLo
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
 from driftpace.fleet import FleetOrders
 from driftpace.records import Outcome
-
-STORES = ("Oslo", "Rome", "Turin")
-Frame = dict[str, Any]
-
-
-class Shop:
-    """Drifting stores: a frame of labelled rows for each of their orders."""
-
-    def __init__(self, names: Iterable[str] = STORES, *, seed: int = 0) -> None:
-        self.rng = np.random.default_rng(seed)
-        self.coef = {name: self.rng.standard_normal(3) for name in names}
-
-    def next_period(self) -> None:
-        for coef in self.coef.values():
-            coef += 0.05 * self.rng.standard_normal(3)
-
-    def rows(self, name: str, count: int) -> Frame:
-        price, size = self.rng.standard_normal((2, count))
-        target = np.column_stack([np.ones(count), price, size]) @ self.coef[name] + self.rng.standard_normal(count)
-        return {"store": [name] * count, "price": price, "size": size, "sales": target}
-
-    def label(self, orders: FleetOrders) -> pd.DataFrame:
-        return pd.concat(pd.DataFrame(self.rows(order.segment, order.samples)) for order in orders)
-
-
-def new_fleet(**options: Any) -> Fleet:
-    given: dict[str, Any] = {"epsilon": 0.1, "segment": "store", "target": "sales", "segments": STORES, "rng": 0}
-    return Fleet(SquaredLoss(), **(given | options))
-
-
-def run(fleet: Fleet, shop: Shop, periods: int, change: Callable[[pd.DataFrame], Any] = lambda frame: frame) -> None:
-    for _ in range(periods):
-        while (orders := fleet.ask()).samples:
-            fleet.tell(change(shop.label(orders)), final=False)
-        fleet.tell()
-        shop.next_period()
-
-
-def same(one: Fleet, other: Fleet) -> bool:
-    pairs = [(fleet.segment(name).coef, fleet.segment(name).intercept) for fleet in (one, other) for name in STORES]
-    half = len(pairs) // 2
-    return one.ledger.columns() == other.ledger.columns() and all(
-        (a[0] == b[0]).all() and a[1] == b[1] for a, b in zip(pairs[:half], pairs[half:], strict=True)
-    )
+from tests.fleet.stores import STORES, Shop, new_fleet, run, same
 
 
 def test_each_segment_is_as_a_tracker_of_its_own() -> None:
@@ -354,7 +310,7 @@ def test_frames_that_are_no_deliveries_change_nothing() -> None:
         ({"features": "price"}, "must be a list of names"),
         ({"weight": "sales"}, "must be a column with no other use; got 'sales'"),
         ({"target": 3}, r"Fleet\(target=...\) must be the name of a column"),
-        ({"executor": 3}, r"must have a method map"),
+        ({"executor": 3}, r"or have a method map"),
         ({"epsilons": {"Rome": 0.0}}, r"Fleet\(epsilons=...\) must be positive"),
         ({"epsilon": None, "tolerance": 0.1, "epsilons": {"Rome": 0.2}}, "must be None without epsilon"),
         ({"missing": "guess"}, r"Fleet\(missing=...\)"),

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from driftpace import Ball, Constants, SquaredLoss, Tracker
-from driftpace.backtest.workers import one_thread
 from driftpace.drift import DebiasedDifference, Drift, NoMargin, WindowedChange
 from driftpace.drift.one_step import Step
 from driftpace.errors import ParameterError
+from driftpace.executors import one_thread
 from paper import RunSettings, experiment
 from paper.beyond import bounded, given, overshoot, rules
 from paper.beyond.bounded import BoundedJob

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from driftpace.backtest.workers import one_thread
+from driftpace.executors import one_thread
 from paper import RunSettings, experiment
 from paper.cost.study import COST, EPSILON, FIRST, PERIODS, TOTAL, Job, Method, Taken, follow
 from paper.records import Finding

@@ -25,8 +25,8 @@ from driftpace.backtest.model_runs import (
 from driftpace.backtest.population import find_population
 from driftpace.backtest.progress import Progress
 from driftpace.backtest.table import Panel, read_table
-from driftpace.backtest.workers import one_thread
 from driftpace.errors import DataError, MissingExtraError, ParameterError
+from driftpace.executors import one_thread
 from driftpace.losses import LinearLoss, VectorLoss, loss_spec
 from driftpace.losses.softmax import helmert
 from driftpace.models import ModelAdapter, adapt

@@ -31,8 +31,9 @@ from driftpace.backtest.run import (
 )
 from driftpace.backtest.table import Panel, expanded, read_table
 from driftpace.backtest.target import loss_task
-from driftpace.backtest.workers import Workers, one_thread
+from driftpace.backtest.workers import Workers
 from driftpace.errors import CollinearColumnsError, ParameterError
+from driftpace.executors import one_thread
 from driftpace.formatting import plural
 from driftpace.losses import Loss
 from driftpace.selection import read_l2

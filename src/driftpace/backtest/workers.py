@@ -7,32 +7,22 @@ Processes are spawned, which is safe beside threads. Python would then run the u
 script is hidden while they start. Where a loss or a tracker is defined in the script, everything runs in this process.
 """
 
-import os
 import pickle
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from multiprocessing import get_context
 from types import ModuleType, TracebackType
 from typing import Any, Self, TypeVar
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
-
 from driftpace.backtest.job import Job
+from driftpace.executors import cores, one_thread
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 _job: Job | None = None
-
-
-def one_thread() -> AbstractContextManager[Any]:
-    """Return a context in which linear algebra uses one thread."""
-    import scipy.linalg  # noqa: F401  # loads its own BLAS, which must be loaded to be limited
-
-    limits: AbstractContextManager[Any] = threadpool_limits(limits=1)
-    return limits
 
 
 class Workers:
@@ -105,11 +95,3 @@ def hide_main() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = script
-
-
-def cores() -> int:
-    """Return the number of cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1

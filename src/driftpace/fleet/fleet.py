@@ -1,7 +1,7 @@
 """The fleet: many segments with a model each, sized, filled and closed together."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Self
@@ -10,7 +10,8 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.errors import DataError, ParameterError, ProtocolError
-from driftpace.fleet.parameters import checked_executor, columns_of, method_of, targets_of
+from driftpace.executors import open_executor
+from driftpace.fleet.parameters import checked_progress, columns_of, method_of, targets_of
 from driftpace.fleet.records import Delivery, FleetLedger, FleetOrders, SegmentOrder
 from driftpace.fleet.rows import SegmentRows, learned, names_in, read_segments, read_table, segment_names
 from driftpace.fleet.saving import FleetState, from_body, to_body
@@ -52,9 +53,12 @@ class Fleet:
         Segments that are known before their first rows.
     missing : {"impute", "drop", "refuse"}, default "impute"
         What to do with missing cells; one encoding serves all segments.
-    executor : object, optional
-        What spreads the segments over processes: an object with ``map(function, items)``, which returns the results in the order of
-        the items. By default they are worked on one after the other. The numbers are the same.
+    executor : str or object, optional
+        What works on the segments: ``"local"``, the default, one after the other; ``"processes"``, ``"dask"``, ``"ray"``,
+        ``"spark"``; a client or session of them; what :func:`~driftpace.executors.open_executor` returns; or any object with
+        ``map(function, items)``, which returns the results in the order of the items. The numbers are the same.
+    progress : callable, optional
+        Called with the number of segments that are done and that of all, while ``ask`` and ``tell`` work.
     rng : int or numpy.random.Generator, optional
         A seed.
     **options
@@ -96,6 +100,7 @@ class Fleet:
         segments: Sequence[str] | None = None,
         missing: MissingPolicy = "impute",
         executor: Any = None,
+        progress: Callable[[int, int], None] | None = None,
         rng: np.random.Generator | int | None = None,
         **options: Any,
     ) -> None:
@@ -103,7 +108,8 @@ class Fleet:
         self._method = method_of(loss, epsilon, rng, options)
         self._columns = columns_of(segment, target, features, weight, groups, missing)
         self._epsilons = targets_of(epsilons, self._method)
-        self._executor = checked_executor(executor)
+        self._executor = open_executor(executor, owner="Fleet")
+        self._progress = checked_progress(progress)
         self._encoding: Encoding | None = None
         self._segments: dict[str, Segment] = {}
         self._period = 1
@@ -312,14 +318,23 @@ class Fleet:
         write_state(path, to_body(state))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, executor: Any = None, loss: Loss | None = None) -> Self:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        executor: Any = None,
+        progress: Callable[[int, int], None] | None = None,
+        loss: Loss | None = None,
+    ) -> Self:
         """Return the fleet that was saved.
 
         Parameters
         ----------
         path : str or path-like
             The file.
-        executor : object, optional
+        executor : str or object, optional
+            As for :class:`Fleet`.
+        progress : callable, optional
             As for :class:`Fleet`.
         loss : LinearLoss, optional
             A loss of your own, which a file cannot hold.
@@ -334,7 +349,8 @@ class Fleet:
         fleet._method, fleet._columns, fleet._epsilons = state.method, state.columns, dict(state.epsilons)
         fleet._encoding, fleet._segments = state.encoding, dict(state.segments)
         fleet._period, fleet._keys = state.period, state.keys
-        fleet._executor = checked_executor(executor)
+        fleet._executor = open_executor(executor, owner="Fleet")
+        fleet._progress = checked_progress(progress)
         return fleet
 
     def _tell_open(self, rows: SegmentRows, final: bool) -> Delivery:
@@ -404,10 +420,12 @@ class Fleet:
     def _work(self, work: Sequence[SegmentWork]) -> list[WorkDone]:
         """Return what became of each segment, in order; chunks of them are the items that an executor maps."""
         chunks = [tuple(work[at : at + CHUNK]) for at in range(0, len(work), CHUNK)]
-        done: Iterable[tuple[WorkDone, ...]] = (
-            map(work_on, chunks) if self._executor is None else self._executor.map(work_on, chunks)
-        )
-        return [one for chunk in done for one in chunk]
+        results: list[WorkDone] = []
+        for done in self._executor.map(work_on, chunks):
+            results += done
+            if self._progress is not None:
+                self._progress(len(results), len(work))
+        return results
 
     def _add(self, names: Sequence[str]) -> None:
         for name in names:

@@ -1,6 +1,6 @@
 """The parameters of a fleet, checked."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from driftpace import validation
@@ -90,10 +90,8 @@ def targets_of(epsilons: Mapping[str, float] | None, method: AdaptiveMethod) -> 
     return {str(name): float(value) for name, value in epsilons.items()}
 
 
-def checked_executor(executor: Any) -> Any:
-    """Return an executor, which must be able to map."""
-    if executor is not None and not callable(getattr(executor, "map", None)):
-        raise ParameterError(
-            f"must have a method map(function, items); got {executor!r:.80}.", owner="Fleet", name="executor"
-        )
-    return executor
+def checked_progress(progress: Any) -> Callable[[int, int], None] | None:
+    """Return what is told of the progress, which must be callable."""
+    if progress is not None and not callable(progress):
+        raise ParameterError(f"must be a function of two counts; got {progress!r:.80}.", owner="Fleet", name="progress")
+    return progress  # type: ignore[no-any-return]

@@ -1,0 +1,26 @@
+"""One thread of linear algebra, and the number of cores."""
+
+import os
+from contextlib import AbstractContextManager
+from typing import Any
+
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+
+def one_thread() -> AbstractContextManager[Any]:
+    """Return a context in which linear algebra uses one thread.
+
+    Several threads sum in another order, and would compete with other processes.
+    """
+    import scipy.linalg  # noqa: F401  # loads its own BLAS, which must be loaded to be limited
+
+    limits: AbstractContextManager[Any] = threadpool_limits(limits=1)
+    return limits
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        return os.cpu_count() or 1
