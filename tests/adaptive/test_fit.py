@@ -50,7 +50,7 @@ def test_with_one_model_it_is_the_bayes_posterior(rows: int, rng: np.random.Gene
 
 @pytest.mark.parametrize("loss", [LogisticLoss(l2=0.1), SmoothedHinge(l2=0.1), LogisticLoss()], ids=repr)
 def test_other_losses_are_fitted_together_with_the_prediction(loss: LinearLoss, rng: np.random.Generator) -> None:
-    """The minimiser of sum of losses + noise/variance/2 |u - mean|^2, by somebody else's optimiser."""
+    """The minimiser of sum of losses + noise/variance/2 |u - mean|^2, by SciPy's optimiser."""
     X = rng.standard_normal((60, 3))
     y = np.where(rng.random(60) < 1.0 / (1.0 + np.exp(-X[:, 0])), 1.0, -1.0)
     rows = make_rows(X, y, loss=loss)

@@ -1,4 +1,4 @@
-"""Campaigns of a model that somebody else trained: a head follows it, the store keeps it, and it is trained again."""
+"""Campaigns of a pre-trained model: a head follows it, the store keeps it, and it is trained again."""
 
 import pickle
 import sys

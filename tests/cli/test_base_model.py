@@ -1,4 +1,4 @@
-"""A campaign of a model that somebody else trained, at the command line."""
+"""A campaign of a pre-trained model, at the command line."""
 
 import json
 from pathlib import Path

@@ -207,7 +207,7 @@ def check_table(  # noqa: PLR0913  public API
 
 
 def _is_file(frame: Any) -> bool:
-    """Whether a table is a file, or the columns of one: it says NA where nobody gave a label yet."""
+    """Whether a table is a file, or the columns of one: it has NA where a row has no label yet."""
     if isinstance(frame, Mapping):
         return all(isinstance(column, Column) for column in frame.values())
     return isinstance(frame, str | PathLike | bytes)

@@ -167,7 +167,7 @@ def read_table(  # noqa: PLR0913  public API
     target = named_column(columns, target, frame, "target", owner)
     if isinstance(
         frame, str | PathLike | bytes
-    ):  # a file says NA where nobody gave a label yet; among features it is a word
+    ):  # a file has NA where a row has no label yet; among features it is a word
         columns |= {name: without_marks(columns[name], ()) for name in (period, target) if name}
     if period == target:
         raise ParameterError(

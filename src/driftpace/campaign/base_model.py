@@ -1,4 +1,4 @@
-"""Campaigns of a model that somebody else trained: the definition that goes with it, its tracker, and training it again."""
+"""Campaigns of a pre-trained model: the definition that goes with it, its tracker, and training it again."""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Models that somebody else trained: adapters, the head on top of one, and what training it again would gain."""
+"""Pre-trained models: adapters, the head on top of one, and what training it again would gain."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""What a tracker needs of a model that somebody else trained: its scores, and a way to train it again."""
+"""What a tracker needs of a pre-trained model: its scores, and a way to train it again."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -25,7 +25,7 @@ def parse(text: str, what: str, where: str = "") -> Any:
     """Parse JSON text; NaN, as Python writes it, is missing, and infinity is refused.
 
     Millions of numbers take seconds, and the interpreter changes threads only where Python's own code runs: a long text is read
-    with numbers made there, so that nobody else waits for all of them.
+    with numbers made there, so that other requests do not wait for all of them.
     """
     numbers: dict[str, Any] = {"parse_int": _whole, "parse_float": _real} if len(text) > _LONG else {}
     try:

@@ -1,4 +1,4 @@
-"""The method that follows a model which somebody else trained: another method fits a head on top of it."""
+"""The method that follows a pre-trained model: another method fits a head on top of it."""
 
 from dataclasses import dataclass, replace
 from typing import Any, cast

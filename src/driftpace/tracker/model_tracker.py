@@ -1,4 +1,4 @@
-"""The tracker of a model that somebody else trained: a linear head that follows the drift, and advice on when to train it again."""
+"""The tracker of a pre-trained model: a linear head that follows the drift, and advice on when to train it again."""
 
 import os
 from collections.abc import Callable, Iterator
