@@ -331,6 +331,23 @@ def test_missing_values_are_refused_if_asked() -> None:
     _refused(DataError, f": column 'rain' {features}", {"rain": masked}, missing="refuse")
 
 
+def test_rows_without_a_weight_or_an_exposure_are_left_out() -> None:
+    columns = {
+        "t": [0] * 10 + [1] * 10,
+        "y": np.arange(20.0),
+        "x": np.arange(20.0) % 7,
+        "w": [None] + [2.0] * 19,
+        "days": [1.0] * 18 + [None, 1.0],
+    }
+    panel = read_table(columns, period="t", target="y", weight="w", exposure="days")
+    assert panel.sizes == (9, 9)
+    assert {"1 of 20 rows left out: w is missing.", "1 of 20 rows left out: days is missing."} <= set(panel.notes)
+    with pytest.raises(DataError, match="column 'w' must have a value in every row with missing=\"refuse\"; 1 of 20"):
+        read_table(columns, period="t", target="y", weight="w", missing="refuse")
+    with pytest.raises(DataError, match="must have rows that can be used; got none of 20"):
+        read_table({**columns, "w": [None] * 20}, period="t", target="y", weight="w")
+
+
 def test_missing_values_are_filled_and_marked() -> None:
     hole = np.where(np.arange(20) < 3, np.nan, np.arange(20.0))
     columns = {"t": [None] + [0] * 9 + [1] * 10, "y": np.arange(20.0), "rain": hole, "who": ["a", None] * 10}

@@ -112,7 +112,7 @@ def test_a_label_of_another_period_is_none_of_this() -> None:
             "it has .1.234,5.; write numbers as 1234.5, without separators of thousands",
         ),
         ({"age": [20, 30, np.inf, 50]}, "'age' must be finite.*; row 3 has inf"),
-        ({"customer": [1, 2, None, 4]}, "column 'customer' must have a value in every row; row 3"),
+        ({"customer": [None] * 4}, "column 'customer' must have a value in every row; row 1"),
     ],
 )
 def test_what_does_not_fit_the_definition_is_named(changes: dict[str, Any], sentence: str) -> None:
@@ -303,7 +303,34 @@ def test_a_column_of_groups_counts_rows_together_with_one_penalty_too(rng: np.ra
         assert receipt.report is not None
         risks.append(receipt.report.risk_bound)
     assert risks[1] > 1.5 * risks[0]
-    nameless = {"shop": [None, *shop[1:].tolist()], "visits": visits, "spent": spent}
-    campaign.ask()
-    with pytest.raises(DataError, match="shop"):
-        campaign.tell_table(read_columns(nameless, owner="test"))
+
+
+@pytest.mark.parametrize("missing", ["impute", "drop", "refuse"])
+def test_a_row_without_a_group_is_a_group_by_itself(missing: str) -> None:
+    values = {**VALUES, "groups": "shop", "missing": missing}
+    columns = _columns(shop=["a", None, None, " "])
+    if missing == "refuse":
+        with pytest.raises(DataError, match="column 'shop' must have a value in every row; row 3 has none"):
+            labelled(Definition.of(values), columns, period=1, owner="tell")
+        return
+    parsed = labelled(Definition.of(values), columns, period=1, owner="tell")
+    if missing == "drop":
+        assert (parsed.ids, parsed.groups, parsed.without) == (["1"], ["a"], {"shop": 2})
+        return
+    assert parsed.groups is not None
+    assert (parsed.groups[0], len(set(parsed.groups)), parsed.without) == ("a", 3, {})
+
+
+def test_rows_without_an_id_a_weight_or_an_exposure_are_left_out_and_counted() -> None:
+    """One empty cell does not refuse a file, and a mark such as NA that several rows have is not an id."""
+    values = {"name": "visits", "target": "y", "features": ["x"], "epsilon": 0.05, "loss": "poisson"}
+    values |= {"id": "customer", "weight": "w", "exposure": "days"}
+    cells = {"customer": ["NA", "2", "NA", "4", "5", ""], "y": [1, 2, 3, 4, 5, 6], "x": [1, 2, 3, 4, 5, 6]}
+    columns = read_columns({**cells, "w": [1, 1, 1, None, 2, 1], "days": [1, 1, 1, 1, None, 1]}, owner="test")
+    refusing = Definition.of({**values, "missing": "refuse", "id": None, "weight": None})
+    with pytest.raises(DataError, match="column 'days' must have a value in every row; row 5 has none"):
+        labelled(refusing, columns, period=1, owner="tell")
+    parsed = labelled(Definition.of(values), columns, period=1, owner="tell")
+    assert (parsed.ids, parsed.without) == (["2"], {"customer": 3, "w": 1, "days": 1})
+    alone = _columns(customer=["NA", "2", "3", "4"])
+    assert labelled(Definition.of(VALUES), alone, period=1, owner="tell").ids == ["NA", "3", "4"]

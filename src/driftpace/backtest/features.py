@@ -90,6 +90,20 @@ def grouped_rows(
     return keep & ~_dropped(gone, keep, groups, notes)
 
 
+def valued_rows(
+    columns: dict[str, Column], names: Sequence[str], keep: BoolArray, missing: str, *, owner: str, notes: list[str]
+) -> BoolArray:
+    """Return the rows to use that have a value in every one of these columns."""
+    for name in names:
+        gone = keep & columns[name].missing
+        if gone.any() and missing == "refuse":
+            raise _refuse_missing(name, gone, keep, owner)
+        keep = keep & ~_dropped(gone, keep, name, notes)
+    if not keep.any():
+        raise DataError(f"the table must have rows that can be used; got none of {keep.size:,}.", owner=owner)
+    return keep
+
+
 def labelled_rows(
     columns: dict[str, Column], period: str, target: str, missing: str, *, owner: str, notes: list[str]
 ) -> BoolArray:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from driftpace import validation
-from driftpace.backtest.features import EncodingOptions, encode_features, grouped_rows, labelled_rows
+from driftpace.backtest.features import EncodingOptions, encode_features, grouped_rows, labelled_rows, valued_rows
 from driftpace.backtest.periods import Groups, PeriodRule, group_rows
 from driftpace.backtest.target import read_target
 from driftpace.datasets import Table
@@ -118,7 +118,7 @@ def read_table(  # noqa: PLR0913  public API
         Column with the group of a row, such as a person or a shop: cross-validation keeps groups together, and their noise is
         counted by group.
     weight : str, optional
-        Column with what a row counts for, such as one over the probability that it was drawn; a row without one is refused.
+        Column with what a row counts for, such as one over the probability that it was drawn; a row without one is left out.
     exposure : str, optional
         Column with what a count or amount is a total over, such as years at risk: targets become rates, and rows count in
         proportion to it.
@@ -194,6 +194,8 @@ def read_table(  # noqa: PLR0913  public API
         columns[period] = _dates(columns[period], rule, dayfirst, owner)
     keep = labelled_rows(columns, period, target, missing, owner=owner, notes=notes)
     keep = grouped_rows(columns, groups, keep, missing, owner=owner, notes=notes)
+    counting = [name for name in (weight, exposure) if name is not None]
+    keep = valued_rows(columns, counting, keep, missing, owner=owner, notes=notes)
     weights = None if weight is None else _weights(columns[weight], weight, keep, owner)
     if weights is not None:
         keep = _counting_rows(weights, keep, notes)

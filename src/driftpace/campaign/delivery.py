@@ -149,6 +149,7 @@ def read_delivery(
             "other_period_rows": rows.other_period_rows,
             "incomplete": rows.incomplete,
             **({"other_periods": dict(rows.other_periods)} if rows.other_periods else {}),
+            **({"without": dict(rows.without)} if rows.without else {}),
         },
         encoded=rows.rows,
         periods=rows.periods,

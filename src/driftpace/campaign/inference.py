@@ -40,6 +40,8 @@ SHOWN_CATEGORIES = 6
 """Categories of a column that notes list."""
 MIN_COUNTED_ROWS = 20
 """Fewer numbers than this may be consecutive by chance."""
+MISSING_IDS = 0.05
+"""An id may be missing in this share of the rows; they are left out of deliveries."""
 
 _NO = frozenset(["no", "n", "false", "f", "nein", "non", "nee", "nej", "nie", "off", "negative", "never"])
 _YES = frozenset(["yes", "y", "true", "t", "ja", "oui", "si", "sí", "da", "tak", "on", "positive"])
@@ -251,10 +253,10 @@ def _id_notes(values: Mapping[str, Any], columns: "Columns") -> list[Note]:
 
 
 def _is_unique(column: "Column") -> bool:
-    """Whether a column holds whole numbers or texts, none missing and none twice."""
+    """Whether a column holds whole numbers or texts, hardly any missing and none twice."""
     values = column.values[~column.missing]
     whole = column.kind == "text" or (column.kind == "number" and bool(np.all(values == np.floor(values))))
-    return whole and not column.missing.any() and len({str(value) for value in values}) == len(values)
+    return whole and column.missing.mean() <= MISSING_IDS and len({str(value) for value in values}) == len(values)
 
 
 def _is_consecutive(column: "Column") -> bool:

@@ -185,6 +185,10 @@ def _delivered(entry: "Entry") -> Parts:
             f"rows of another period{periods}",
         ),
         (int(body.get("incomplete") or 0), "row with a missing feature", "rows with a missing feature"),
+        *(
+            (rows, f"row without {quoted(column)}", f"rows without {quoted(column)}")
+            for column, rows in body.get("without", {}).items()
+        ),
     ]
     reasons = [plural(count, singular, many) for count, singular, many in counts if count]
     skipped = ""

@@ -343,6 +343,8 @@ class Receipt:
         Missing cells of the rows that count.
     incomplete : int
         Rows ignored because a feature is missing, with ``missing="drop"``.
+    without : mapping of str to int
+        Rows ignored because they have no id, weight or exposure, by the column.
     others : int
         Rows that count and were not drawn for the period.
     mismatch : PoolMismatch, optional
@@ -368,6 +370,7 @@ class Receipt:
     unknown_categories: tuple[MappedCategories, ...] = ()
     filled: tuple[FilledCells, ...] = ()
     incomplete: int = 0
+    without: Mapping[str, int] = field(default_factory=dict)
     others: int = 0
     mismatch: PoolMismatch | None = None
     effective: float | None = None

@@ -11,7 +11,7 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.period_column import count_labels, period_source, read_labels
 from driftpace.errors import DataError, ParameterError
 from driftpace.tables.categories import meanings, word_of
-from driftpace.tables.cells import as_ids, as_numbers, numbers_each, without_marks
+from driftpace.tables.cells import as_ids, as_numbers, numbers_each, repeated_marks, without_marks
 from driftpace.tables.encoding import (
     LARGEST,
     CategoryColumn,
@@ -42,8 +42,9 @@ MOST_NAMED = 10
 class TableRows:
     """Rows with a target; ``unlabelled`` counts rows without one, ``other_period_rows`` those drawn for another period.
 
-    ``incomplete`` counts rows that are dropped because a feature is missing. ``periods`` are those for which the rows
-    were drawn, or to which they belong, where the table says so; ``other_periods`` counts the left out rows by their period.
+    ``incomplete`` counts rows that are dropped because a feature is missing, ``without`` by column those without an id, a weight
+    or an exposure. ``periods`` are those for which the rows were drawn, or to which they belong, where the table says so;
+    ``other_periods`` counts the left out rows by their period.
     """
 
     rows: EncodedRows
@@ -58,6 +59,7 @@ class TableRows:
     annotators: list[str] | None = None
     exposure: FloatArray | None = None
     other_periods: Mapping[str, int] = field(default_factory=dict)
+    without: Mapping[str, int] = field(default_factory=dict)
 
 
 def text_columns(definition: Definition, encoding: Encoding | None = None) -> list[str]:
@@ -248,7 +250,7 @@ def labelled(
     """Return the rows that have a target. ``learned`` is the encoding that earlier rows have shown.
 
     Ids are taken from the id column of the definition, or from the one written when rows were drawn. Rows drawn for another
-    campaign or a later period are left out. ``names`` are earlier names of the campaign in this period. ``keys`` are the known
+    campaign or a later period are left out, and so are rows without an id, a weight or an exposure. ``names`` are earlier names of the campaign in this period. ``keys`` are the known
     periods, where the definition has a column of periods.
     """
     if definition.target is None:
@@ -272,6 +274,8 @@ def labelled(
         gone = keep & (drawn_for == 0)
         keep, other_period_rows = keep & ~gone, int(gone.sum())
         other_periods = count_labels([labels[place] for place in np.flatnonzero(gone)])
+    id_name = definition.id or (ROW_ID if ROW_ID in columns else None)
+    keep, without = _with_roles(definition, columns, id_name, keep, owner)
     encoding = encoding_for(definition, learned, columns, owner=owner, keep=keep if keep.any() else None)
     incomplete = 0
     if definition.missing == "drop":
@@ -281,16 +285,15 @@ def labelled(
     y = _target(definition, target, keep, owner)
     rows = encoding.encode(columns, keep=keep, owner=owner)
     ids = None
-    name = definition.id or (ROW_ID if ROW_ID in columns else None)
-    if name is not None:
-        ids = _words(find_column(columns, name, owner), keep, name, owner)
+    if id_name is not None:
+        ids = _words(find_column(columns, id_name, owner), keep)
     annotators = _annotators(definition, columns, keep, ids, owner)
-    if name is not None and ids is not None:
+    if id_name is not None and ids is not None:
         labelled_by = list(zip(ids, periods or [0] * len(ids), annotators or [""] * len(ids), strict=True))
-        _check_unique(labelled_by, np.flatnonzero(keep), name, owner)
+        _check_unique(labelled_by, np.flatnonzero(keep), id_name, owner)
     groups = None
     if definition.groups is not None:
-        groups = _words(find_column(columns, definition.groups, owner), keep, definition.groups, owner)
+        groups = _groups(find_column(columns, definition.groups, owner), keep, ids, y)
     return TableRows(
         rows=rows,
         y=y,
@@ -304,7 +307,49 @@ def labelled(
         annotators=annotators,
         exposure=_exposure(definition, columns, keep, owner),
         other_periods=other_periods,
+        without=without,
     )
+
+
+def _with_roles(
+    definition: Definition, columns: Columns, id_name: str | None, keep: BoolArray, owner: str
+) -> tuple[BoolArray, dict[str, int]]:
+    """Return the kept rows that have an id, a weight and an exposure, and how many lack each.
+
+    A column that is empty in all of them is refused, and so is an empty cell with ``missing="refuse"``. A row without a group is a
+    group by itself; with ``missing="drop"`` it is left out.
+    """
+    roles = [id_name, definition.weight, definition.exposure]
+    if definition.missing != "impute":
+        roles.append(definition.groups)
+    without: dict[str, int] = {}
+    for name in roles:
+        if name is None or not keep.any():
+            continue
+        column = find_column(columns, name, owner)
+        gone = keep & _is_empty(column)
+        if name == id_name and definition.annotator is None:
+            gone |= keep & repeated_marks(column)
+        if gone.any() and (definition.missing == "refuse" or gone[keep].all()):
+            row = int(np.argmax(gone)) + 1
+            raise DataError(f"column {name!r} must have a value in every row; row {row:,} has none.", owner=owner)
+        if gone.any():
+            keep, without[name] = keep & ~gone, int(gone.sum())
+    return keep, without
+
+
+def _is_empty(column: "Column") -> BoolArray:
+    """Return which cells are missing, or hold blanks alone."""
+    if column.kind != "text":
+        return column.missing
+    return column.missing | np.array([not str(value).strip() for value in column.values.tolist()], dtype=np.bool_)
+
+
+def _groups(column: "Column", keep: BoolArray, ids: list[str] | None, y: FloatArray) -> list[str]:
+    """Return the group of each kept row; one without is a group by itself, by its id or else by its place and target."""
+    words, alone = _words(column, keep), _is_empty(column)[keep].tolist()
+    marks = ids or [f"{place} {target!r}" for place, target in enumerate(y.tolist())]
+    return [f"\x1f{mark}" if gone else word for word, gone, mark in zip(words, alone, marks, strict=True)]
 
 
 def _annotators(
@@ -375,8 +420,11 @@ def invalid_rows(
                 invalid[f"with an infinite {name}"] = np.abs(numbers) > LARGEST
         if definition.missing != "impute":
             invalid[f"without {name}"] = gone
-    if definition.groups is not None:
+    if definition.groups is not None and definition.missing != "impute":
         invalid[f"without {definition.groups}"] = find_column(columns, definition.groups, owner).missing
+    if definition.id is not None and definition.id in columns:
+        column = columns[definition.id]
+        invalid[f"without {definition.id}"] = _is_empty(column) | repeated_marks(column)
     if definition.period is not None and key is not None:
         labels = read_labels(definition, columns, owner=owner)
         invalid["of another period"] = np.array([label != key for label in labels], dtype=np.bool_)
@@ -454,13 +502,11 @@ def _not_numeric(kept: "Column", places: IntArray, role: str, name: str) -> str:
     return "it holds text"
 
 
-def _words(column: "Column", keep: BoolArray, name: str, owner: str) -> list[str]:
-    places = np.flatnonzero(keep)
-    words = ["" if gone else word_of(value, column.kind) for value, gone in _cells(column, places)]
-    empty = next((place for place, word in zip(places, words, strict=True) if not word.strip()), None)
-    if empty is not None:
-        raise DataError(f"column {name!r} must have a value in every row; row {empty + 1:,} has none.", owner=owner)
-    return as_ids(words)
+def _words(column: "Column", keep: BoolArray) -> list[str]:
+    """Return the texts of the kept cells as ids, "" where one is missing."""
+    return as_ids(
+        ["" if gone else word_of(value, column.kind) for value, gone in _cells(column, np.flatnonzero(keep))]
+    )
 
 
 def _check_unique(marks: Sequence[tuple[str, int, str]], places: IntArray, name: str, owner: str) -> None:

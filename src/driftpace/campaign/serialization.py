@@ -90,6 +90,7 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "unknown_categories": [mapped_categories_json(mapped) for mapped in receipt.unknown_categories],
         "filled": [filled_cells_json(cells) for cells in receipt.filled],
         "incomplete": receipt.incomplete,
+        "without": dict(receipt.without),
         "others": receipt.others,
         "mismatch": None if receipt.mismatch is None else receipt.mismatch.to_values(),
         "effective": receipt.effective,

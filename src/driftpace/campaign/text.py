@@ -153,6 +153,7 @@ def receipt_sentence(receipt: "Receipt", source: str) -> str:
         (receipt.unlabelled, "without a label"),
         (receipt.other_period_rows, f"of another period{named_periods(receipt.other_periods)}"),
         (receipt.incomplete, "with a missing feature"),
+        *((rows, f"without {column}") for column, rows in receipt.without.items()),
         (receipt.repeated, "already delivered"),
     ]
     arrived = "; ".join(part.sentence for part in receipt.late)

@@ -338,6 +338,7 @@ class ReceiptResponse(ResponseModel):
     unknown_categories: list[MappedCategoriesResponse]
     filled: list[FilledCellsResponse]
     incomplete: int
+    without: dict[str, int]
     others: int
     mismatch: PoolMismatchResponse | None
     effective: float | None

@@ -7,13 +7,14 @@ Whole numbers with leading zeros or too large to be exact are codes, such as pos
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from driftpace.tables.columns import LARGEST_WHOLE, Column
-from driftpace.typing import FloatArray
+from driftpace.typing import BoolArray, FloatArray
 
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", ".", "<na>", "#n/a", "#na"})
 _NO_NUMBER = _MISSING | {"-", "--", "?", "n.a.", "nil"}
@@ -206,6 +207,19 @@ def as_ids(texts: Sequence[str]) -> list[str]:
     if ".0" not in "\n".join(texts):
         return list(texts)
     return [match[1] if (match := _WHOLE.fullmatch(text)) else text for text in texts]
+
+
+def repeated_marks(column: Column) -> BoolArray:
+    """Return which cells hold a mark such as NA that several rows have: as an id it is missing, while one may be Namibia's.
+
+    >>> repeated_marks(column_of(["NA", "x", "NA", "?"])).tolist()
+    [True, False, True, False]
+    """
+    if column.kind != "text":
+        return np.zeros(column.missing.size, dtype=np.bool_)
+    counts = Counter(column.values[~column.missing].tolist())
+    marks = {cell for cell, count in counts.items() if count > 1 and is_mark(cell)}
+    return np.array([cell in marks for cell in column.values.tolist()], dtype=np.bool_)
 
 
 def without_marks(column: Column, words: Collection[str]) -> Column:

@@ -13,7 +13,7 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.errors import DataError, ParameterError
-from driftpace.tables.cells import as_ids
+from driftpace.tables.cells import as_ids, repeated_marks
 from driftpace.tables.columns import Column
 from driftpace.tables.json_format import as_written
 from driftpace.tables.label_studio import ROW_ID
@@ -72,7 +72,7 @@ def draw_rows(
     leave : bool array, optional
         Rows to leave out.
     id_column : str, optional
-        Column with the id of each row; by default a digest of its content, numbered among equal rows.
+        Column with the id of each row, which are left out where it is empty; by default a digest of its content, numbered among equal rows.
     owner : str
         The function that error messages name.
 
@@ -96,10 +96,10 @@ def draw_rows(
     if isinstance(already, str):
         raise ParameterError("must be a collection of ids; got one text.", owner=owner, name="already")
     before = frozenset(already)
+    leave = np.zeros(len(ids), dtype=np.bool_) if leave is None else leave
+    leave = leave | np.array([not name for name in ids], dtype=np.bool_)
     eligible = np.array([place for place, name in enumerate(ids) if name not in before], dtype=np.int64)
-    rows = len(ids)
-    if leave is not None:
-        eligible, rows = eligible[~leave[eligible]], rows - int(leave.sum())
+    eligible, rows = eligible[~leave[eligible]], len(ids) - int(leave.sum())
     rng = np.random.default_rng([len(key), *key])
     count = min(samples, eligible.size)
     shares = None
@@ -177,7 +177,7 @@ def _stratum_names(columns: Mapping[str, Column], strata: str, owner: str) -> li
 
 
 def row_ids(columns: Mapping[str, Column], *, id_column: str | None = None, owner: str = "row_ids") -> list[str]:
-    """Return the id of every row: from a column, or made from the content of the row.
+    """Return the id of every row: from a column, "" where it is empty, or made from the content of the row.
 
     A column named ``driftpace_id`` is the id column where none is named.
     """
@@ -187,12 +187,12 @@ def row_ids(columns: Mapping[str, Column], *, id_column: str | None = None, owne
         id_column = ROW_ID
     if id_column is None:
         return _digests(columns)
-    ids = cell_texts(_column(columns, id_column, "id_column", owner))
-    gone = next((place for place, name in enumerate(ids) if not name), None)
-    if gone is not None:
-        raise DataError(f"every row must have an id in {clip(id_column)!r}; row {gone + 1:,} has none.", owner=owner)
-    names = as_ids([str(name) for name in ids])
-    twins = [name for name, count in Counter(names).items() if count > 1]
+    column = _column(columns, id_column, "id_column", owner)
+    names = as_ids([name or "" for name in cell_texts(column)])
+    names = ["" if gone else name for name, gone in zip(names, repeated_marks(column), strict=True)]
+    if names and not any(names):
+        raise DataError(f"rows must have an id in {clip(id_column)!r}; it is empty in all of them.", owner=owner)
+    twins = [name for name, count in Counter(names).items() if count > 1 and name]
     if twins:
         raise DataError(
             f"every row must have its own id in {clip(id_column)!r}; {clip(twins[0])!r} is there twice.", owner=owner
