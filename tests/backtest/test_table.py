@@ -215,7 +215,11 @@ def test_another_target_of_a_bundled_table_keeps_the_recommended_features() -> N
         (["10", "9", "1e1"], ("9", "10", "1e1")),
         (["week 10", "week 9", "year 1"], ("week 9", "week 10", "year 1")),
         (["2020-Q1", "2019-Q4", "2020-Q2"], ("2019-Q4", "2020-Q1", "2020-Q2")),
-        (["b", "nan", "inf"], ("b", "inf", "nan")),
+        (["b1", "nan", "inf"], ("b1", "inf", "nan")),
+        (["wave C", "wave A", "wave B"], ("wave A", "wave B", "wave C")),
+        (["Mar", "january", "Feb."], ("january", "Feb.", "Mar")),
+        (["Wed", "Tuesday", "Mon"], ("Mon", "Tuesday", "Wed")),
+        (["Feb-10", "Jan-10", "Dec-09"], ("Dec-09", "Jan-10", "Feb-10")),
         ([date(2020, 2, 1), date(2019, 12, 1), date(2020, 1, 1)], ("2019-12-01", "2020-01-01", "2020-02-01")),
         (
             [
@@ -234,6 +238,22 @@ def test_periods_come_in_their_natural_order(values: list[Any], labels: tuple[st
     rows = 5 * len(values)
     panel = read_table({"when": values * 5, "x": np.arange(rows), "y": np.arange(rows) ** 2}, period="when", target="y")
     assert panel.periods == labels
+
+
+@pytest.mark.parametrize("words", [["pre", "during", "after"], ["Nov", "Dec", "Jan"], ["spring", "summer", "autumn"]])
+def test_words_are_periods_in_the_order_of_the_table(words: list[str]) -> None:
+    table = {"when": [word for word in words for _ in range(5)], "x": np.arange(15.0), "y": np.arange(15.0) ** 2}
+    assert read_table(table, period="when", target="y").periods == tuple(words)
+
+
+def test_words_without_an_order_in_time_are_refused() -> None:
+    table = {"when": ["pre", "after"] * 10, "x": np.arange(20.0), "y": np.arange(20.0) ** 2}
+    with pytest.raises(DataError) as error:
+        read_table(table, period="when", target="y")
+    assert str(error.value) == (
+        "read_table: period 'when' must sort in time; words such as 'after', 'pre' do not, and the rows are not in the order of "
+        "their periods: sort the rows by time, or write periods such as 2010-03."
+    )
 
 
 def test_pandas_periods_and_categories_are_texts() -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from driftpace.errors import DataError
 from driftpace.tables.calendar import UNITS, Unit, end_dates, floor_dates, label_dates
 from driftpace.tables.columns import Column, Kind
+from driftpace.tables.date_text import calendar_places
 from driftpace.tables.dates import Dates, Misfit, find_dates, not_dates
 from driftpace.typing import IntArray
 
@@ -191,7 +193,7 @@ def _by_value(name: str, kind: Kind, values: np.ndarray[Any, Any], *, owner: str
             owner=owner,
         )
     labels = _labels(kind, distinct)
-    order: list[int] = _text_order(name, labels, owner=owner) if kind == "text" else list(range(count))
+    order: list[int] = _text_order(name, labels, codes, owner=owner) if kind == "text" else list(range(count))
     sizes = np.bincount(codes, minlength=count)
     if kind == "text":
         ordered = [labels[code] for code in order]
@@ -221,10 +223,11 @@ def _labels(kind: Kind, distinct: np.ndarray[Any, Any]) -> list[str]:
     return [str(value) for value in distinct]
 
 
-def _text_order(name: str, labels: list[str], *, owner: str) -> list[int]:
+def _text_order(name: str, labels: list[str], codes: IntArray, *, owner: str) -> list[int]:
     """Return the order of texts: by value where all are numbers, in time where all are dates, otherwise natural order.
 
-    Texts that are mostly dates, or whose order of day and month is not known, are refused: natural order would be wrong.
+    Texts that are mostly dates, or whose order of day and month is not known, are refused: natural order would be wrong. Words
+    without a number are in the order of the table, whose ``codes`` have each of them in one run of rows.
     """
     places = range(len(labels))
     try:
@@ -240,7 +243,27 @@ def _text_order(name: str, labels: list[str], *, owner: str) -> list[int]:
         return sorted(places, key=lambda code: (moments[code], labels[code]))
     if isinstance(dates, Misfit) and dates.share > 0.5:
         raise not_dates(name, dates, owner)
+    if not any(char.isdigit() for label in labels for char in label):
+        return _word_order(name, labels, codes, owner=owner)
     runs = [re.split(r"(\d+)", label) for label in labels]  # text and digits by turns
     return sorted(
         places, key=lambda code: ([int(run) if at % 2 else run for at, run in enumerate(runs[code])], labels[code])
+    )
+
+
+def _word_order(name: str, labels: list[str], codes: IntArray, *, owner: str) -> list[int]:
+    """Return the order of words: that of the table where each has one run of rows, months and days by the calendar, or letters."""
+    starts = codes[np.flatnonzero(np.diff(codes, prepend=-1))].tolist()
+    if len(starts) == len(labels) and starts != list(range(len(labels))):
+        return starts
+    places = calendar_places(labels)
+    if places is not None:
+        return sorted(range(len(labels)), key=lambda code: (places[code], labels[code]))
+    if len(starts) == len(labels) or len(commonprefix(labels)) >= max(map(len, labels)) - 1:
+        return sorted(range(len(labels)), key=labels.__getitem__)
+    shown = ", ".join(repr(label) for label in labels[:3])
+    raise DataError(
+        f"period {name!r} must sort in time; words such as {shown} do not, and the rows are not in the order of their periods: "
+        "sort the rows by time, or write periods such as 2010-03.",
+        owner=owner,
     )

@@ -12,12 +12,11 @@ import numpy as np
 
 from driftpace.errors import DataError, ParameterError
 from driftpace.tables.columns import Column
-from driftpace.tables.date_text import MONTHS, PRECISIONS
+from driftpace.tables.date_text import MONTHS, PRECISIONS, WEEKDAYS
 from driftpace.tables.dates import Dates, find_dates, parse_dates
 
 Unit = Literal["day", "week", "month", "quarter", "year"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
-WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 CALENDAR_PARTS = ("month", "weekday", "hour")
 _WAVES = ("sin1", "cos1", "sin2", "cos2")
 _NEEDS = {"month": "month", "weekday": "day", "hour": "time"}

@@ -9,12 +9,14 @@ Precision = Literal["time", "day", "week", "month", "quarter", "year"]
 PRECISIONS: tuple[Precision, ...] = ("time", "day", "week", "month", "quarter", "year")
 """From the finest to the coarsest."""
 
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _NAME = (
     r"(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)\.?"
 )
-_WEEKDAY = r"(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?[., ]+)?"
+_DAY_NAME = r"(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?"
+_WEEKDAY = rf"(?:{_DAY_NAME.replace('(mon', '(?:mon')}[, ]+)?"
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)? ?(am|pm)? ?(z|utc|gmt|[+-]\d{2}(?::?\d{2})?)?")
 _TWO_DIGIT_PIVOT = 69  # as in POSIX: 69 is 1969, 68 is 2068
@@ -89,8 +91,8 @@ def read_clock(text: str) -> Clock | None:
 def read_day(text: str) -> DayCell | None:
     """Return a date without a time of day, None where a text is none.
 
-    >>> [read_day(text).day.isoformat() for text in ("2010-03-15", "Mar 2010", "2010Q2", "2010-W05", "15th March 2010")]
-    ['2010-03-15', '2010-03-01', '2010-04-01', '2010-02-01', '2010-03-15']
+    >>> [read_day(text).day.isoformat() for text in ("2010-03-15", "Mar 2010", "Mar-10", "2010Q2", "2010-W05", "15th March 2010")]
+    ['2010-03-15', '2010-03-01', '2010-03-01', '2010-04-01', '2010-02-01', '2010-03-15']
     >>> read_day("03/04/2010").parts, read_day("week 9")
     ((3, 4, 2010), None)
     """
@@ -102,6 +104,19 @@ def read_day(text: str) -> DayCell | None:
                 return read(*match.groups())
             except ValueError:
                 return None
+    return None
+
+
+def calendar_places(texts: Sequence[str]) -> list[int] | None:
+    """Return the places of months, or of days of the week, where all texts are names of them without a year.
+
+    >>> calendar_places(["Mar", "january"]), calendar_places(["Fri", "Tue"]), calendar_places(["Mar", "Fri"])
+    ([2, 0], [4, 1], None)
+    """
+    for name, names in ((_NAME, MONTHS), (_DAY_NAME, WEEKDAYS)):
+        matches = [re.fullmatch(name, text.strip().lower()) for text in texts]
+        if all(matches):
+            return [names.index(match[1][:3].capitalize()) for match in matches if match is not None]
     return None
 
 
@@ -120,7 +135,7 @@ def _on(year: str, month: str, day: str) -> DayCell:
 
 
 def _in_month(year: str, month: str) -> DayCell:
-    return DayCell(date(int(year), _month_of(month), 1), "month")
+    return DayCell(date(_year(year), _month_of(month), 1), "month")
 
 
 def _in_quarter(year: str, quarter: str) -> DayCell:
@@ -143,7 +158,7 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[..., DayCell]], ...] = tuple(
         (r"(\d{4})[-/.](\d{1,2})", _in_month),
         (r"(\d{4})[-. ]?m(\d{1,2})", _in_month),
         (r"(\d{1,2})[-/.](\d{4})", lambda month, year: _in_month(year, month)),
-        (rf"{_NAME}[-/., ]*(\d{{4}})", lambda month, year: _in_month(year, month)),
+        (rf"{_NAME}(?:[-/., ]*(\d{{4}})|(?:-| ?['’])(\d{{2}}))", lambda month, year, short: _in_month(year or short, month)),
         (rf"(\d{{4}})[-/., ]*{_NAME}", _in_month),
         (r"(\d{4})[-/. ]?q([1-4])", _in_quarter),
         (r"q([1-4])[-/., ]*(\d{4})", lambda quarter, year: _in_quarter(year, quarter)),
