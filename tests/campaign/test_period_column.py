@@ -9,6 +9,7 @@ from driftpace.campaign import Campaign, Definition
 from driftpace.campaign.inference import infer_definition
 from driftpace.campaign.period_column import check_period_key
 from driftpace.campaign.text import receipt_sentence
+from driftpace.campaign.transitions import unpack_rows
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage import MemoryStore
 
@@ -149,3 +150,59 @@ def test_values_of_a_column_are_keys_too() -> None:
     assert (receipt.rows, dict(receipt.other_periods)) == (PER_MONTH, {"W2": PER_MONTH - 1, "no period": 1})
     with pytest.raises(DataError, match="must have the column 'wave' of the period"):
         campaign.tell_table(table(3), again=True)
+
+
+def dated(day: str, month: str = "03", *, first: int = 0) -> dict[str, list[Any]]:
+    """Return ten rows of March 2026 whose dates are written by a template."""
+    days = range(20, 30) if "late" in day else range(1, 11)
+    order = day.replace("late ", "")
+    return {
+        "row": [f"{first + place}" for place in range(10)],
+        "date": [order.format(day=f"{one:02}", month=month) for one in days],
+        "x": [0.1 * place for place in range(10)],
+        "y": [0.2 * place for place in range(10)],
+    }
+
+
+EUROPEAN, AMERICAN = "{day}/{month}/2026", "{month}/{day}/2026"
+
+
+@pytest.mark.parametrize("how", ["delivery", "pool"])
+def test_the_first_file_that_shows_whether_the_day_comes_first_decides_for_all(how: str) -> None:
+    campaign = begun(dayfirst=None)
+    campaign.ask(key="2026-03")
+    with pytest.raises(DataError, match="no cell shows whether day or month is first: write 2026-03-01"):
+        campaign.tell_table(dated(EUROPEAN, first=10), final=False)
+    if how == "delivery":
+        campaign.tell_table(dated("late " + EUROPEAN), final=False)
+    else:
+        campaign.sample({name: cells for name, cells in dated("late " + EUROPEAN).items() if name != "y"})
+    known = [campaign.definition.dayfirst]
+    with pytest.raises(
+        DataError, match="row 1 has '03/20/2026', and the day comes first in other dates: write 2026-03-20"
+    ):
+        campaign.tell_table(dated("late " + AMERICAN, first=20), accept_others=True, final=False)
+    receipt = campaign.tell_table(dated(EUROPEAN, first=10), accept_others=True, final=False)
+    assert (receipt.rows, receipt.other_period_rows) == (10, 0)
+    *_, (_, replayed) = campaign.replay()
+    assert replayed.definition == campaign.definition
+
+    shown = campaign.log(kinds=("delivered", "selected"))[0].seq
+    campaign.undo(shown, reason="another system")
+    known.append(campaign.definition.dayfirst)
+    campaign.tell_table(dated("late " + AMERICAN, first=30), accept_others=True, final=False)
+    assert [*known, campaign.definition.dayfirst] == [True, None, False]
+    *_, (_, replayed) = campaign.replay()
+    assert replayed.definition == campaign.definition
+
+
+def test_calendar_features_are_read_alike_in_every_file_too() -> None:
+    months = ["Mar", "Jan", "Feb", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+    values = {**VALUES, "period": None, "features": ["x", "date:month"], "categories": {"date:month": months}}
+    store = MemoryStore()
+    campaign = Campaign.create({**values, "dayfirst": None}, storage=store)
+    campaign.ask()
+    campaign.tell_table(dated("late " + EUROPEAN), final=False)
+    campaign.tell_table(dated(EUROPEAN, first=10), final=False)
+    seq = campaign.log(kinds=("delivered",))[-1].seq
+    assert not unpack_rows(store.rows("sales", [seq])[seq]).event.X[:, 1:].any()  # all of March

@@ -136,7 +136,9 @@ def test_refusals_name_the_cell_and_the_fix(cells: list[Any], sentence: str) -> 
 
 
 def test_a_wrong_order_of_day_and_month_is_refused() -> None:
-    with pytest.raises(DataError, match=r"row 2 has '03/15/2010': write the day first in all cells, or in none\."):
+    with pytest.raises(
+        DataError, match=r"row 2 has '03/15/2010', and the day comes first in other dates: write 2010-03-15\."
+    ):
         parse_dates(_column(["03/04/2010", "03/15/2010"]), "d", owner="test", dayfirst=True)
 
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from os.path import commonprefix
 from typing import Any
 
 import numpy as np
@@ -253,13 +252,13 @@ def _text_order(name: str, labels: list[str], codes: IntArray, *, owner: str) ->
 
 def _word_order(name: str, labels: list[str], codes: IntArray, *, owner: str) -> list[int]:
     """Return the order of words: that of the table where each has one run of rows, months and days by the calendar, or letters."""
-    starts = codes[np.flatnonzero(np.diff(codes, prepend=-1))].tolist()
+    starts: list[int] = codes[np.flatnonzero(np.diff(codes, prepend=-1))].tolist()
     if len(starts) == len(labels) and starts != list(range(len(labels))):
         return starts
     places = calendar_places(labels)
     if places is not None:
         return sorted(range(len(labels)), key=lambda code: (places[code], labels[code]))
-    if len(starts) == len(labels) or len(commonprefix(labels)) >= max(map(len, labels)) - 1:
+    if len(starts) == len(labels) or len({label[:-1] for label in labels}) == 1:
         return sorted(range(len(labels)), key=labels.__getitem__)
     shown = ", ".join(repr(label) for label in labels[:3])
     raise DataError(

@@ -20,7 +20,7 @@ from driftpace.campaign.lateness import lateness_of
 from driftpace.campaign.orders import amend, ask, decide, fund, open_order
 from driftpace.campaign.reader import CampaignReader
 from driftpace.campaign.records import Order, Receipt, Status, Undone
-from driftpace.campaign.sampling import Draw, Sample, draw_sample, find_shortfall, profile_of, record_draw
+from driftpace.campaign.sampling import Draw, Sample, day_order_of, draw_sample, find_shortfall, profile_of, record_draw
 from driftpace.campaign.schema import frame_columns, read_table
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.status import status
@@ -640,6 +640,7 @@ class Campaign(CampaignReader):
                 who=who,
                 weights=None if sample.weights is None else sample.weights.tolist(),
                 profile=profile_of(state, sample),
+                dayfirst=day_order_of(state, sample),
             )
             self._record_draw(draw, period=order.period, dry_run=False)
         return sample

@@ -62,7 +62,7 @@ class Delivery:
 
     ``name`` identifies the delivery and ``digest`` its content; ``left_out`` counts rows that were ignored before. Rows of a
     table are ``encoded``. ``periods`` are those for which the rows were drawn, by their own account; ``accept_others`` takes rows
-    that were not drawn, ``balance`` weights the rows of the period.
+    that were not drawn, ``balance`` weights the rows of the period. ``dayfirst`` is what its dates show that was not known.
     """
 
     X: Any
@@ -81,6 +81,7 @@ class Delivery:
     annotators: Sequence[Any] | None = None
     balance: bool = False
     exposure: Any = None
+    dayfirst: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,6 +155,7 @@ def read_delivery(
         encoded=rows.rows,
         periods=rows.periods,
         annotators=rows.annotators,
+        dayfirst=rows.dayfirst,
         **options,
     )
 
@@ -314,6 +316,8 @@ def _entry_body(delivery: Delivery, matched: Matched, new: int, others: int) -> 
         body["more_labels"] = len(matched.packed.event.y) - new
     if delivery.digest is not None:
         body["digest"] = delivery.digest
+    if delivery.dayfirst is not None:
+        body["dayfirst"] = delivery.dayfirst
     if others:
         body["others"] = others
     if matched.mismatch is not None:
@@ -395,6 +399,7 @@ def _gather(
     if encoded is not None and current_encoding(state.definition, state.encoding) is None:
         body["encoding"] = encoded.encoding.to_values()
         after = transitions.encoded(after, body)
+    after = transitions.dated(after, body)
     draft.add("delivered", body, key=delivery.name, rows=pack_rows(packed))
     return after, _Counted(
         taken=(packed,),

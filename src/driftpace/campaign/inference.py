@@ -163,7 +163,7 @@ def _infer_period(values: dict[str, Any], columns: "Columns") -> list[Note]:
         )
     labels = column_labels(columns[name], name, unit, owner=OWNER, dayfirst=values.get("dayfirst"))
     if unit is not None and values.get("dayfirst") is None:
-        values["dayfirst"] = parse_dates(columns[name], name, owner=OWNER).dayfirst
+        values["dayfirst"] = parse_dates(columns[name], name, owner=OWNER).shown
     known = list(
         dict.fromkeys(
             labels[row]
@@ -183,7 +183,7 @@ def _with_calendar(values: dict[str, Any], columns: "Columns") -> "tuple[list[st
     names = calendar_names(calendar, columns, dated=None, owner=OWNER)
     if values.get("dayfirst") is None:
         sources = {source[0] for name in names if (source := calendar_source(name, columns)) is not None}
-        orders = [parse_dates(columns[source], source, owner=OWNER).dayfirst for source in sorted(sources)]
+        orders = [parse_dates(columns[source], source, owner=OWNER).shown for source in sorted(sources)]
         values["dayfirst"] = next((order for order in orders if order is not None), None)
     if values.get("features") is not None:
         values["features"] = [*values["features"], *(name for name in names if name not in values["features"])]

@@ -10,7 +10,7 @@ import numpy as np
 
 from driftpace.campaign.definition import Definition
 from driftpace.errors import DataError, ParameterError
-from driftpace.tables.calendar import UNITS, Unit, check_precision, floor_dates, label_dates
+from driftpace.tables.calendar import UNITS, Unit, calendar_source, check_precision, floor_dates, label_dates
 from driftpace.tables.categories import word_of
 from driftpace.tables.columns import Column
 from driftpace.tables.dates import Dates, find_dates, parse_dates
@@ -52,15 +52,39 @@ def read_labels(definition: Definition, columns: "Columns", *, owner: str) -> li
         near = get_close_matches(name, columns, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns) or 'none'}."
         raise DataError(f"the table must have the column {name!r} of the period; {hint}", owner=owner)
-    return column_labels(columns[name], name, unit, owner=owner, dayfirst=definition.dayfirst)
+    return column_labels(columns[name], name, unit, owner=owner, dayfirst=definition.dayfirst, settings=False)
 
 
-def column_labels(column: Column, name: str, unit: Unit | None, *, owner: str, dayfirst: bool | None) -> list[str]:
-    """Return the period of each cell of a column: its text, or the unit that its date lies in."""
+def shown_day_order(definition: Definition, features: Collection[str], columns: "Columns") -> bool | None:
+    """Return whether the day comes first, as the dates of the period or of calendar features show; None where none does.
+
+    >>> from driftpace.tables import read_columns
+    >>> definition = Definition.of({"name": "a", "target": "y", "epsilon": 0.1, "period": "date:month"})
+    >>> [shown_day_order(definition, (), read_columns({"date": [day]})) for day in ("15/03/2010", "05/03/2010", "03/15/2010")]
+    [True, None, False]
+    """
+    if definition.dayfirst is not None:
+        return None
+    sources = {found[0] for name in features if (found := calendar_source(name, columns)) is not None}
+    if definition.period is not None:
+        name, unit = period_source(definition.period, columns)
+        sources |= set() if unit is None or name not in columns else {name}
+    dates = [find_dates(columns[name], name) for name in sorted(sources) if columns[name].kind == "text"]
+    shown = {one.shown for one in dates if isinstance(one, Dates)} - {None}
+    return shown.pop() if len(shown) == 1 else None
+
+
+def column_labels(
+    column: Column, name: str, unit: Unit | None, *, owner: str, dayfirst: bool | None, settings: bool = True
+) -> list[str]:
+    """Return the period of each cell of a column: its text, or the unit that its date lies in.
+
+    ``settings`` is whether the caller has the setting ``dayfirst``, which messages then name.
+    """
     if unit is None:
         words = [word_of(value, column.kind) for value in column.values]
         return [UNDATED if gone else word for word, gone in zip(words, column.missing, strict=True)]
-    dates = parse_dates(column, name, owner=owner, dayfirst=dayfirst)
+    dates = parse_dates(column, name, owner=owner, dayfirst=dayfirst, settings=settings)
     check_precision(dates, name, unit, owner=owner)
     there = ~np.isnat(dates.values)
     labels = np.full(there.size, UNDATED, dtype=object)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from driftpace.campaign import transitions
+from driftpace.campaign.definition import Definition
 from driftpace.campaign.orders import evaluate, values_with
 from driftpace.campaign.records import Served
 from driftpace.campaign.state import CampaignState, OpenPeriod, request_from_plain
@@ -58,7 +59,7 @@ def after(campaign: CampaignState, entry: Entry, rows_of: RowsOf) -> CampaignSta
     """Return the state after one more entry that does not change the past."""
     if entry.kind == "delivered":
         campaign = transitions.delivered(campaign, unpack_rows(_kept(rows_of, entry.seq)).event, seq=entry.seq)
-        campaign = transitions.encoded(campaign, entry.body)
+        campaign = transitions.dated(transitions.encoded(campaign, entry.body), entry.body)
     elif entry.kind == "retrained":
         campaign = transitions.retrained(campaign, model_of(entry, rows_of))
     elif entry.kind in _TRANSITIONS:
@@ -102,7 +103,7 @@ def _certified(campaign: CampaignState, body: Mapping[str, Any]) -> CampaignStat
 _TRANSITIONS: Mapping[str, Callable[[CampaignState, Entry, Mapping[str, Any]], CampaignState]] = {
     "asked": lambda campaign, entry, body: transitions.asked(campaign, pool=body["pool"], key=entry.key)[0],
     "forgotten": lambda campaign, _, __: transitions.forgotten(campaign),
-    "selected": lambda campaign, entry, _: transitions.selected(campaign, seq=entry.seq),
+    "selected": lambda campaign, entry, body: transitions.selected(campaign, body, seq=entry.seq),
     "approved": lambda campaign, entry, body: transitions.approved(campaign, decision_of(body, entry.at)),
     "overridden": lambda campaign, entry, body: transitions.overridden(campaign, decision_of(body, entry.at)),
     "budgeted": lambda campaign, _, body: transitions.budgeted(campaign, body["budget"]),
@@ -232,7 +233,12 @@ def revise(before: CampaignState, log: Sequence[Entry], rows_of: RowsOf, cache: 
         state = replace(state, state=charged(state.state, force.written_off))
     return Revised(
         state=transitions.without_unseen_encoding(
-            replace(_decided(state, force), seq=entry.seq, encoding=_encoding(before, force))
+            replace(
+                _decided(state, force),
+                seq=entry.seq,
+                encoding=_encoding(before, force),
+                definition=_dated(state.definition, log[0], force),
+            )
         ),
         reports=tuple(report for report, _ in reports),
         served=tuple(served for _, served in reports),
@@ -254,6 +260,13 @@ def _definition(created: Entry, before: CampaignState, force: LogInForce) -> Any
         if entry.kind == "amended":
             state = transitions.amended(state, entry.body["unknown_categories"], entry.body.get("new_classes", ()))
     return state.definition
+
+
+def _dated(definition: Definition, created: Entry, force: LogInForce) -> Definition:
+    """Return the definition with whether the day comes first, as it says or the first rows in force have shown."""
+    given = transitions.created(created).definition.dayfirst
+    shown = (entry.body["dayfirst"] for entry in force.entries if "dayfirst" in entry.body)
+    return replace(definition, dayfirst=next(shown, None) if given is None else given)
 
 
 def _encoding(before: CampaignState, force: LogInForce) -> Encoding | None:

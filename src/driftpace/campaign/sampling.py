@@ -11,6 +11,7 @@ from driftpace import validation
 from driftpace.adaptive import CHOICES
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.orders import awaited_in, drawn_in, open_order
+from driftpace.campaign.period_column import shown_day_order
 from driftpace.campaign.pool_check import profile_body, profile_pool
 from driftpace.campaign.records import Order
 from driftpace.campaign.row_choice import draw_by_model, drawn_weights
@@ -111,6 +112,12 @@ class Sample:
         if self._target is not None:
             rows.pop(self._target, None)
         return rows
+
+
+def day_order_of(state: CampaignState, sample: Sample) -> bool | None:
+    """Return whether the day comes first in the dates of the pool, where it shows that and it was not known."""
+    features = (state.definition.features or ()) if state.encoding is None else state.encoding.sources
+    return shown_day_order(state.definition, features, sample._columns)
 
 
 def find_shortfall(store: Store, state: CampaignState, order: Order, *, replace: bool = False) -> Shortfall:
@@ -278,6 +285,7 @@ class Draw:
     who: str
     weights: Sequence[float] | None = None
     profile: PoolProfile | None = None
+    dayfirst: bool | None = None
 
 
 def record_draw(store: Store, state: CampaignState, draft: Draft, draw: Draw, *, period: int | None) -> CampaignState:
@@ -294,8 +302,10 @@ def record_draw(store: Store, state: CampaignState, draft: Draft, draw: Draw, *,
     }
     if draw.weights is not None:
         body["weighted"] = True
+    if draw.dayfirst is not None:
+        body["dayfirst"] = draw.dayfirst
     if draw.profile is not None:
         body |= profile_body(store, state, draw.profile)
     seq = draft.next_seq
     draft.add("selected", body, rows=pack_ids(draw.ids, draw.weights))
-    return selected(state, seq=seq)
+    return selected(state, body, seq=seq)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.period_column import count_labels, period_source, read_labels
+from driftpace.campaign.period_column import count_labels, period_source, read_labels, shown_day_order
 from driftpace.errors import DataError, ParameterError
 from driftpace.tables.categories import meanings, word_of
 from driftpace.tables.cells import as_ids, as_numbers, numbers_each, repeated_marks, without_marks
@@ -44,7 +44,7 @@ class TableRows:
 
     ``incomplete`` counts rows that are dropped because a feature is missing, ``without`` by column those without an id, a weight
     or an exposure. ``periods`` are those for which the rows were drawn, or to which they belong, where the table says so;
-    ``other_periods`` counts the left out rows by their period.
+    ``other_periods`` counts the left out rows by their period. ``dayfirst`` is what the dates show that was not known.
     """
 
     rows: EncodedRows
@@ -60,6 +60,7 @@ class TableRows:
     exposure: FloatArray | None = None
     other_periods: Mapping[str, int] = field(default_factory=dict)
     without: Mapping[str, int] = field(default_factory=dict)
+    dayfirst: bool | None = None
 
 
 def text_columns(definition: Definition, encoding: Encoding | None = None) -> list[str]:
@@ -250,8 +251,8 @@ def labelled(
     """Return the rows that have a target. ``learned`` is the encoding that earlier rows have shown.
 
     Ids are taken from the id column of the definition, or from the one written when rows were drawn. Rows drawn for another
-    campaign or a later period are left out, and so are rows without an id, a weight or an exposure. ``names`` are earlier names of the campaign in this period. ``keys`` are the known
-    periods, where the definition has a column of periods.
+    campaign or a later period are left out, and so are rows without an id, a weight or an exposure. ``names`` are earlier names of
+    the campaign in this period. ``keys`` are the known periods, where the definition has a column of periods.
     """
     if definition.target is None:
         raise DataError(
@@ -308,6 +309,7 @@ def labelled(
         exposure=_exposure(definition, columns, keep, owner),
         other_periods=other_periods,
         without=without,
+        dayfirst=shown_day_order(definition, encoding.sources, columns),
     )
 
 
@@ -504,9 +506,7 @@ def _not_numeric(kept: "Column", places: IntArray, role: str, name: str) -> str:
 
 def _words(column: "Column", keep: BoolArray) -> list[str]:
     """Return the texts of the kept cells as ids, "" where one is missing."""
-    return as_ids(
-        ["" if gone else word_of(value, column.kind) for value, gone in _cells(column, np.flatnonzero(keep))]
-    )
+    return as_ids(["" if gone else word_of(value, column.kind) for value, gone in _cells(column, np.flatnonzero(keep))])
 
 
 def _check_unique(marks: Sequence[tuple[str, int, str]], places: IntArray, name: str, owner: str) -> None:

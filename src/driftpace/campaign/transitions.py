@@ -223,15 +223,22 @@ def encoded(campaign: CampaignState, body: Mapping[str, Any]) -> CampaignState:
     return replace(campaign, encoding=Encoding.of(body["encoding"])) if "encoding" in body else campaign
 
 
+def dated(campaign: CampaignState, body: Mapping[str, Any]) -> CampaignState:
+    """Keep whether the day comes first in dates, if the rows of an entry have shown it first."""
+    if campaign.definition.dayfirst is not None or "dayfirst" not in body:
+        return campaign
+    return replace(campaign, definition=replace(campaign.definition, dayfirst=body["dayfirst"]))
+
+
 def without_unseen_encoding(campaign: CampaignState) -> CampaignState:
     """Return the state without an encoding where no rows are left that have shown it."""
     return replace(campaign, encoding=None) if campaign.state.columns is None else campaign
 
 
-def selected(campaign: CampaignState, *, seq: int) -> CampaignState:
+def selected(campaign: CampaignState, body: Mapping[str, Any], *, seq: int) -> CampaignState:
     """Record that rows were drawn for the open period."""
     assert campaign.opened is not None
-    return replace(campaign, opened=replace(campaign.opened, draws=(*campaign.opened.draws, seq)))
+    return dated(replace(campaign, opened=replace(campaign.opened, draws=(*campaign.opened.draws, seq))), body)
 
 
 def approved(campaign: CampaignState, decision: Decision) -> CampaignState:

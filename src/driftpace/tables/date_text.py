@@ -158,7 +158,10 @@ _FORMS: tuple[tuple[re.Pattern[str], Callable[..., DayCell]], ...] = tuple(
         (r"(\d{4})[-/.](\d{1,2})", _in_month),
         (r"(\d{4})[-. ]?m(\d{1,2})", _in_month),
         (r"(\d{1,2})[-/.](\d{4})", lambda month, year: _in_month(year, month)),
-        (rf"{_NAME}(?:[-/., ]*(\d{{4}})|(?:-| ?['’])(\d{{2}}))", lambda month, year, short: _in_month(year or short, month)),
+        (
+            rf"{_NAME}(?:[-/., ]*(\d{{4}})|(?:-| ?['’])(\d{{2}}))",
+            lambda month, year, short: _in_month(year or short, month),
+        ),
         (rf"(\d{{4}})[-/., ]*{_NAME}", _in_month),
         (r"(\d{4})[-/. ]?q([1-4])", _in_quarter),
         (r"q([1-4])[-/., ]*(\d{4})", lambda quarter, year: _in_quarter(year, quarter)),
@@ -186,8 +189,7 @@ def find_day_order(
     parted = [(index, *cell.parts) for index, cell in enumerate(cells) if cell is not None and cell.parts is not None]
     if not parted:
         return None
-    day_first = next((index for index, first, _, _ in parted if first > 12), None)
-    month_first = next((index for index, _, second, _ in parted if second > 12), None)
+    day_first, month_first = _first_shown(cells)
     if dayfirst is not None:
         contrary = month_first if dayfirst else day_first
         return dayfirst if contrary is None else (contrary, contrary)
@@ -199,3 +201,22 @@ def find_day_order(
         return True
     unclear = next((index for index, first, second, _ in parted if first != second), None)
     return True if unclear is None else (unclear, None)
+
+
+def shown_day_order(cells: Sequence[DayCell | None]) -> bool | None:
+    """Return whether the day is first where a number above 12 shows it, None where none does.
+
+    >>> shown_day_order([read_day("03/04/2010"), read_day("13/04/2010")]), shown_day_order([read_day("03.03.2010")])
+    (True, None)
+    """
+    day_first, month_first = _first_shown(cells)
+    return None if day_first is None and month_first is None else month_first is None
+
+
+def _first_shown(cells: Sequence[DayCell | None]) -> tuple[int | None, int | None]:
+    """Return the first cells that show that the day is first, and that the month is."""
+    parted = [(index, *cell.parts) for index, cell in enumerate(cells) if cell is not None and cell.parts is not None]
+    return (
+        next((index for index, first, _, _ in parted if first > 12), None),
+        next((index for index, _, second, _ in parted if second > 12), None),
+    )

@@ -24,6 +24,7 @@ from driftpace.tables.date_text import (
     find_day_order,
     read_clock,
     read_day,
+    shown_day_order,
     split_clock,
 )
 from driftpace.typing import BoolArray, FloatArray, IntArray
@@ -42,12 +43,13 @@ class Dates:
     """A column as moments: ``values`` in datetime64[us], NaT where one is missing.
 
     ``precision`` is that of the least precise cell, and ``dayfirst`` says how cells such as 03/04/2010 were read, None where
-    there are none.
+    there are none. ``shown`` is the same where a number above 12 shows it, so that it can be used for other files.
     """
 
     values: np.ndarray[Any, Any]
     precision: Precision
     dayfirst: bool | None = None
+    shown: bool | None = None
 
     @property
     def column(self) -> Column:
@@ -275,8 +277,11 @@ def _texts(column: Column, dayfirst: bool | None, *, serials: bool) -> Dates | M
             problem = f"{problem}, and no cell shows whether day or month is first"
             setting = "set dayfirst to true or false (--dayfirst or --monthfirst)"
             return Misfit(problem, f"write {example}", share, setting)
-        if first != second:
-            problem = f"{problem} and {cell_at(places[:, 0] == second)}"
+        if first == second:
+            day = cells[first].resolve(not dayfirst)
+            other = "day" if dayfirst else "month"
+            return Misfit(f"{problem}, and the {other} comes first in other dates", f"write {day}", share)
+        problem = f"{problem} and {cell_at(places[:, 0] == second)}"
         return Misfit(problem, "write the day first in all cells, or in none", share)
     resolved = [cell.resolve(bool(order)) for cell in cells]
     if None in resolved:
@@ -294,7 +299,7 @@ def _texts(column: Column, dayfirst: bool | None, *, serials: bool) -> Dates | M
     precision = max((cell.precision for cell in cells), key=PRECISIONS.index)
     if precision == "day" and not (places[:, 1] == 0).any():
         precision = "time"
-    return Dates(values=values, precision=precision, dayfirst=order)
+    return Dates(values=values, precision=precision, dayfirst=order, shown=shown_day_order(cells))
 
 
 def _split_texts(distinct: Sequence[str]) -> tuple[list[str], list[str], IntArray]:

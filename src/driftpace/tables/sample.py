@@ -72,7 +72,8 @@ def draw_rows(
     leave : bool array, optional
         Rows to leave out.
     id_column : str, optional
-        Column with the id of each row, which are left out where it is empty; by default a digest of its content, numbered among equal rows.
+        Column with the id of each row; a row without one is left out. By default a digest of its content, numbered among equal
+        rows.
     owner : str
         The function that error messages name.
 
