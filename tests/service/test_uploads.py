@@ -5,7 +5,9 @@ import io
 import json
 import resource
 import tempfile
+import threading
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from driftpace.service.uploads import KINDS
+from driftpace.service.reading import packing
+from driftpace.service.uploads import KINDS, ReadAhead, Upload, read_rows
 from driftpace.storage.base import Store
 from tests.reference.periods import FEATURES, as_csv, begun, rows
-from tests.reference.serving import Serving
+from tests.reference.serving import PATIENCE, Serving, poll
 
 PATH = "/api/campaigns/churn/deliveries"
 MIB = 2**20
@@ -189,6 +192,69 @@ def test_decompression_bombs_are_refused_in_bounded_memory(asked: Serving, media
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before
     assert answer.status_code == 422, answer.text
     assert grown < 512 * MIB
+
+
+def test_others_are_answered_while_a_table_is_read(asked: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every table that is being read is stopped, and everything else goes on."""
+    go, reading = threading.Event(), threading.Semaphore(0)
+    unpack = packing.unpack_rows
+
+    def stopped(packed: Any) -> Any:
+        reading.release()
+        assert go.wait(PATIENCE)
+        return unpack(packed)
+
+    monkeypatch.setattr("driftpace.service.reading.reader.unpack_rows", stopped)
+    media, body = bodies(6)["parquet"]
+    headers = {"Content-Type": media}
+    with ThreadPoolExecutor() as clients:
+        first = clients.submit(asked.client.post, "/api/schema?target=y", content=body, headers=headers)
+        assert reading.acquire(timeout=PATIENCE)
+        second = clients.submit(asked.client.post, f"{PATH}?final=false", content=body, headers=headers)
+        assert reading.acquire(timeout=PATIENCE)
+        third = clients.submit(asked.client.post, f"{PATH}?final=false&again=true", content=body, headers=headers)
+        poll(lambda: asked.service.parsers.active == 3)  # no more than two at once: the third waits
+        assert asked.client.get("/api/campaigns/churn").status_code == 200
+        answer = asked.client.post(
+            f"{PATH}?final=false", content=bodies(2)["csv"][1], headers={"Content-Type": "text/csv"}
+        )
+        assert answer.json()["rows"] == 2  # a small text does not wait for a child
+        go.set()
+        assert [one.result().status_code for one in (first, second, third)] == [200, 200, 200]
+
+
+def test_a_table_refused_in_a_child_is_noted(asked: Serving, store: Store) -> None:
+    body = gzip.compress(b"[{" + b",".join(b'"%d": 1' % place for place in range(200_000)) + b"}]")
+    answer = asked.client.post(PATH, content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    sentence = "the upload must have at most 1,000 columns; an object in it has more names."
+    assert answer.json()["error"]["message"] == f"deliveries: {sentence}"
+    assert [refusal.sentence for refusal in store.refusals("churn")] == [sentence]
+
+
+def test_one_long_text_costs_no_memory(asked: Serving) -> None:
+    sink = io.BytesIO()
+    made = pa.table({name: [1.0] for name in FEATURES} | {"y": ["x" * 100_000_000]})
+    pyarrow.parquet.write_table(made, sink, compression="zstd")
+    del made
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    answer = asked.client.post(PATH, content=sink.getvalue(), headers={"Content-Type": bodies(1)["parquet"][0]})
+    assert answer.status_code == 422
+    assert "must have texts of at most 4 MiB in a cell" in answer.json()["error"]["message"]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 32 * 1024
+
+
+def test_a_table_is_read_again_where_the_campaign_changed_meanwhile(asked: Serving, store: Store) -> None:
+    """Read ahead without texts, a column that became one is read again as text."""
+    body = gzip.compress(bodies(3)["csv"][1])
+    upload = Upload(data=body, kind="csv", name=None)
+    service, campaign = asked.service, asked.service.campaigns.get("churn")
+    stale = ReadAhead(rows={}, as_text=("other",))
+    again = read_rows(service, upload, campaign, stale, owner="deliveries")
+    assert isinstance(again, dict)
+    assert list(again) == [*FEATURES, "y"]
+    fresh = ReadAhead(rows={}, as_text=tuple(campaign.text_columns))
+    assert read_rows(service, upload, campaign, fresh, owner="deliveries") == {}
 
 
 def test_arbitrary_bytes_never_cause_an_internal_error(asked: Serving) -> None:

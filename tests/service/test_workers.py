@@ -1,5 +1,6 @@
 import asyncio
 import threading
+from functools import partial
 
 import pytest
 
@@ -86,3 +87,76 @@ def test_cancelled_calls_keep_their_slot_while_running() -> None:
         return done
 
     assert run_async(main()) == [1, 3]
+
+
+def test_calls_of_one_name_run_in_the_order_of_arrival() -> None:
+    """One at a time for each name, first come, first served, while those of another name run beside them."""
+
+    async def main() -> tuple[list[int], int, str]:
+        pool = WorkerPool("fitting", threads=4, queue=100)
+        go, inside, order, most, now = threading.Event(), threading.Event(), [], 0, 0
+
+        def work(number: int) -> None:
+            nonlocal most, now
+            now += 1
+            most = max(most, now)
+            inside.set()
+            assert go.wait(30.0)
+            order.append(number)
+            now -= 1
+
+        tasks = []
+        for number in range(20):
+            tasks.append(asyncio.create_task(pool.run_in_turn("churn", partial(work, number))))
+            await asyncio.sleep(0)
+        other = await pool.run_in_turn("prices", lambda: "beside")
+        assert inside.wait(30.0)
+        go.set()
+        await asyncio.gather(*tasks)
+        assert pool.active == 0
+        assert not pool._turns
+        return order, most, other
+
+    assert run_async(main()) == (list(range(20)), 1, "beside")
+
+
+def test_a_cancelled_call_keeps_its_turn_while_running() -> None:
+    async def main() -> list[str]:
+        pool = WorkerPool("fitting", threads=4, queue=100)
+        go, inside, done = threading.Event(), threading.Event(), []
+
+        def first() -> None:
+            inside.set()
+            assert go.wait(30.0)
+            done.append("first")
+
+        running = asyncio.create_task(pool.run_in_turn("churn", first))
+        await asyncio.to_thread(inside.wait, 30.0)
+        waiting = asyncio.create_task(pool.run_in_turn("churn", lambda: done.append("never")))
+        last = asyncio.create_task(pool.run_in_turn("churn", lambda: done.append("last")))
+        await asyncio.sleep(0)
+        running.cancel()
+        waiting.cancel()
+        await asyncio.gather(running, waiting, return_exceptions=True)
+        assert (pool.active, done) == (2, [])
+        go.set()
+        await last
+        assert pool.active == 0
+        return done
+
+    assert run_async(main()) == ["first", "last"]
+
+
+def test_calls_that_wait_for_their_turn_count_as_queued() -> None:
+    async def main() -> int:
+        pool = WorkerPool("fitting", threads=1, queue=1)
+        go = threading.Event()
+        tasks = [asyncio.create_task(pool.run_in_turn("churn", lambda: go.wait(30.0))) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(ApiError) as refused:
+            await pool.run_in_turn("churn", lambda: True)
+        go.set()
+        await asyncio.gather(*tasks)
+        return refused.value.status_code
+
+    assert run_async(main()) == 503

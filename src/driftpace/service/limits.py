@@ -32,6 +32,14 @@ class ServiceLimits:
         Threads for checking tokens, reading, rendering pages, fitting and planning.
     checks_queue, reads_queue, pages_queue, fits_queue, plans_queue : int
         Calls that may wait for each of them; more get 503.
+    parsers : int
+        Child processes that read tables at once; small texts are read without one.
+    parsers_queue : int
+        Tables that may wait for one of them; more get 503.
+    parser_memory : int
+        Bytes of memory for each of them.
+    parser_seconds : float
+        Seconds of computation for a table.
     streams : int
         Open event streams.
     stream_seconds : float
@@ -76,6 +84,10 @@ class ServiceLimits:
     fits_queue: int = 256
     plans: int = 2
     plans_queue: int = 6
+    parsers: int = 2
+    parsers_queue: int = 64
+    parser_memory: int = 768 * _MIB
+    parser_seconds: float = 60.0
     streams: int = 64
     stream_seconds: float = 600.0
     poll_seconds: float = 1.0

@@ -1,5 +1,6 @@
 """The shared state of one service: its store, caches, worker pools and limits."""
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -16,6 +17,7 @@ from driftpace.service.events import EventBroker
 from driftpace.service.history import HistoryCache
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.metrics import Metrics
+from driftpace.service.reading import TableReader
 from driftpace.service.sessions import LoginThrottle, Sessions, TokenRecheck, TokenThrottle
 from driftpace.service.workers import ReadinessProbe, WorkerPool
 from driftpace.storage.base import Head, Store
@@ -119,7 +121,8 @@ class Service:
     """What the routes share; the pools are for work that blocks.
 
     ``checks`` looks up tokens and pings the store, ``reads`` reads campaigns, ``pages`` renders pages and files, which takes
-    longer, ``fits`` changes campaigns and ``plans`` computes plans: none of them waits in the queue of another.
+    longer, ``parsers`` waits for child processes that read tables, ``fits`` changes campaigns and ``plans`` computes plans: none of
+    them waits in the queue of another.
     """
 
     store: Store
@@ -136,6 +139,8 @@ class Service:
     pages: WorkerPool
     fits: WorkerPool
     plans: WorkerPool
+    parsers: WorkerPool
+    reader: TableReader
     events: EventBroker
     readiness: ReadinessProbe
     token_recheck: TokenRecheck
@@ -162,6 +167,8 @@ class Service:
             pages=WorkerPool("pages", threads=limits.pages, queue=limits.pages_queue),
             fits=WorkerPool("fitting", threads=limits.fits, queue=limits.fits_queue),
             plans=WorkerPool("planning", threads=limits.plans, queue=limits.plans_queue),
+            parsers=WorkerPool("reading tables", threads=limits.parsers, queue=limits.parsers_queue),
+            reader=TableReader(memory=limits.parser_memory, seconds=math.ceil(limits.parser_seconds)),
             events=EventBroker(store, reads, limits),
             readiness=ReadinessProbe(store, checks, seconds=limits.ready_seconds),
             token_recheck=TokenRecheck(store, checks, sessions, seconds=limits.poll_seconds),
@@ -176,8 +183,8 @@ class Service:
         return await self.pages.run(lambda: function(self.campaigns.get(name)))
 
     async def change(self, name: str, function: Callable[[Campaign], Result]) -> Result:
-        """Return what a function does to a campaign, and notify its event streams."""
-        result = await self.fits.run(lambda: function(self.campaigns.get(name)))
+        """Return what a function does to a campaign, in the order in which changes arrive, and notify its event streams."""
+        result = await self.fits.run_in_turn(name, lambda: function(self.campaigns.get(name)))
         self.events.notify(name)
         return result
 

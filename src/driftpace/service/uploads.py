@@ -1,10 +1,11 @@
 """Rows from request bodies: tables by their content type, or plain arrays X and y."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from email.message import Message
 from typing import Any
 
-import numpy as np
 from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 
@@ -12,10 +13,12 @@ from driftpace.campaign import Campaign, Receipt
 from driftpace.campaign.serialization import filled_cells_json, mapped_categories_json, number
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.errors import ApiError
+from driftpace.service.reading import Arrays, Rows, TableRequest, is_small_text
+from driftpace.service.state import Service, service_of
+from driftpace.service.workers import run_cancellable
 from driftpace.tables.columns import Column
-from driftpace.tables.json_format import load_document
 from driftpace.tables.limits import TableLimits, clip
-from driftpace.tables.read import FileKind, gunzip, read_columns
+from driftpace.tables.read import FileKind
 from driftpace.typing import FloatArray
 
 KINDS: dict[str, FileKind | None] = {
@@ -59,7 +62,6 @@ _TABLE: dict[str, Any] = {
 _BYTES = {"schema": {"type": "string", "format": "binary"}}
 PREVIEW_ROWS, PREVIEW_COLUMNS = 5, 50
 """How much of a table a preview shows."""
-_ARRAYS = frozenset({"X", "y", "ids", "groups", "sample_weight", "exposure", "annotators"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,19 +77,6 @@ class Upload:
     def source(self) -> str:
         """The source recorded in the log of a campaign."""
         return "REST" if self.name is None else f"REST: {self.name}"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Arrays:
-    """Rows as plain arrays."""
-
-    X: Any
-    y: Any
-    ids: list[str] | None
-    groups: list[Any] | None
-    sample_weight: Any = None
-    exposure: Any = None
-    annotators: list[str] | None = None
 
 
 async def receive_upload(request: Request, sheet: str | None = None) -> Upload:
@@ -131,30 +120,78 @@ async def _receive_form(request: Request) -> Upload:
         raise ApiError(400, "malformed", f"the form cannot be parsed: {why}.") from None
 
 
-def read_rows(upload: Upload, campaign: Campaign, limits: TableLimits, *, owner: str) -> dict[str, Column] | Arrays:
-    """Return the columns of a table, or arrays if the body has X."""
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class ReadAhead:
+    """Rows that were read before the work on their campaign began, and the columns that were read as text."""
+
+    rows: Rows
+    as_text: tuple[str, ...]
+
+
+async def read_ahead(
+    request: Request,
+    name: str,
+    upload: Upload,
+    *,
+    owner: str,
+    noting: Callable[[Campaign], AbstractContextManager[None]] | None = None,
+) -> ReadAhead | None:
+    """Return the rows of a table that a child process reads; None of a small text, which is read where it is needed.
+
+    ``noting`` is a context of the reading, which notes a refusal.
+    """
+    service = service_of(request)
+
+    def read() -> ReadAhead:
+        campaign = service.campaigns.get(name)
+        wanted = _request(upload, service.limits.tables, owner, campaign)
+        with nullcontext() if noting is None else noting(campaign):
+            return ReadAhead(rows=service.reader.read(wanted), as_text=wanted.as_text)
+
+    if not upload.data or is_small_text(_request(upload, service.limits.tables, owner)):
+        return None
+    return await run_cancellable(request, service.parsers, read)
+
+
+async def read_upload(request: Request, upload: Upload, *, owner: str) -> Callable[[], dict[str, Column]]:
+    """Return a function with the columns of a table of no campaign; a large one is already read, in a child process."""
+    service = service_of(request)
+    wanted = _request(upload, service.limits.tables, owner)
+
+    def read() -> dict[str, Column]:
+        rows = service.reader.read(wanted)
+        assert isinstance(rows, dict)  # arrays were not asked for
+        return rows
+
+    if is_small_text(wanted):
+        return read
+    columns = await run_cancellable(request, service.parsers, read)
+    return lambda: columns
+
+
+def read_rows(service: Service, upload: Upload, campaign: Campaign, ahead: ReadAhead | None, *, owner: str) -> Rows:
+    """Return the columns of a table, or arrays if the body has X: those read ahead, if they were read as the campaign needs now."""
+    wanted = _request(upload, service.limits.tables, owner, campaign)
+    return ahead.rows if ahead is not None and ahead.as_text == wanted.as_text else service.reader.read(wanted)
+
+
+def _request(upload: Upload, limits: TableLimits, owner: str, campaign: Campaign | None = None) -> TableRequest:
+    given = {name: getattr(upload, name) for name in ("data", "kind", "name", "sheet")}
+    if campaign is None:
+        return TableRequest(**given, limits=limits, owner=owner)
     definition = campaign.definition
-    data = upload.data
-    if upload.kind == "json":
-        data = gunzip(data, limits, f"{owner}: the body")
-        if data.lstrip()[:1] == b"{" and b'"X"' in data:
-            document = load_document(data, limits, f"{owner}: the body")
-            if isinstance(document, dict) and "X" in document:
-                return _arrays(document, limits, owner)
-    return read_columns(
-        data,
-        name=upload.name,
-        kind=upload.kind,
+    return TableRequest(
+        **given,
         limits=limits,
         owner=owner,
-        as_text=campaign.text_columns,
+        as_text=tuple(campaign.text_columns),
         target=definition.target,
         annotator=definition.annotator,
-        sheet=upload.sheet,
+        arrays=True,
     )
 
 
-def tell(campaign: Campaign, rows: dict[str, Column] | Arrays | None, **options: Any) -> Receipt:
+def tell(campaign: Campaign, rows: Rows | None, **options: Any) -> Receipt:
     """Deliver rows to a campaign; None closes its period with the rows it has."""
     if rows is None:
         given = {name: options[name] for name in ("key", "period", "who", "dry_run")}
@@ -175,7 +212,7 @@ def tell(campaign: Campaign, rows: dict[str, Column] | Arrays | None, **options:
     return campaign.tell_table(rows, **options)
 
 
-def first_rows(rows: dict[str, Column] | Arrays | None) -> dict[str, Any] | None:
+def first_rows(rows: Rows | None) -> dict[str, Any] | None:
     """Return the first rows of a table as text, for a preview; None where there is no table."""
     if rows is None or isinstance(rows, Arrays):
         return None
@@ -188,7 +225,7 @@ def first_rows(rows: dict[str, Column] | Arrays | None) -> dict[str, Any] | None
     return {"columns": names, "rows": shown, "total": count}
 
 
-def predict(campaign: Campaign, rows: dict[str, Column] | Arrays) -> dict[str, Any]:
+def predict(campaign: Campaign, rows: Rows) -> dict[str, Any]:
     """Return the predictions of the current model as JSON."""
     if isinstance(rows, Arrays):
         return _predict_arrays(campaign, rows)
@@ -222,54 +259,6 @@ def _plain(values: FloatArray) -> list[Any]:
     if values.ndim == 2:
         return [_plain(row) for row in values]
     return [number(value) for value in values.tolist()]
-
-
-def _arrays(document: dict[str, Any], limits: TableLimits, owner: str) -> Arrays:
-    for name in document:
-        if name not in _ARRAYS:
-            raise DataError(
-                "must be one of y, ids, groups, sample_weight, exposure and annotators beside X.",
-                owner=owner,
-                name=clip(name),
-            )
-    X = _numbers(document["X"], "X", 2, owner)
-    if X.shape[0] > limits.rows or X.shape[1] > limits.columns:
-        raise DataError(
-            f"must have at most {limits.rows:,} rows of {limits.columns:,}; got {X.shape}.",
-            owner=owner,
-            name="X",
-        )
-    y = None if document.get("y") is None else _numbers(document["y"], "y", 1, owner)
-    words = {name: _words(document, name, owner) for name in ("ids", "groups", "annotators")}
-    numbers = {
-        name: None if document.get(name) is None else _numbers(document[name], name, 1, owner)
-        for name in ("sample_weight", "exposure")
-    }
-    return Arrays(
-        X=X,
-        y=y,
-        **numbers,
-        **words,
-    )
-
-
-def _words(document: dict[str, Any], name: str, owner: str) -> list[str] | None:
-    """Return an array of texts; None where it is not given."""
-    given = document.get(name)
-    if given is not None and not (isinstance(given, list) and all(isinstance(item, str | int) for item in given)):
-        raise DataError("must be an array of strings; it is not.", owner=owner, name=name)
-    return None if given is None else [str(item) for item in given]
-
-
-def _numbers(value: Any, name: str, dimensions: int, owner: str) -> Any:
-    try:
-        array = np.array(value)
-    except (ValueError, OverflowError):
-        array = np.empty(0, dtype=object)
-    if array.ndim != dimensions or array.dtype.kind not in "iuf" or array.size == 0:
-        shape = "rows of numbers, all of the same length" if dimensions == 2 else "an array of numbers"
-        raise DataError(f"must be {shape}; it is not.", owner=owner, name=name)
-    return array.astype(np.float64)
 
 
 def table_body(required: bool) -> dict[str, Any]:

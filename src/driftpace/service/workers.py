@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
+from weakref import WeakValueDictionary
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive
@@ -33,37 +35,57 @@ class WorkerPool:
         self._activity = activity
         self._capacity = threads + queue
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=f"driftpace-{activity}")
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self.active = 0
 
     async def run(self, function: Callable[P, Result], *args: P.args, **kwargs: P.kwargs) -> Result:
         """Return the result of a function, computed in a thread."""
-        if self.active >= self._capacity:
-            raise busy_error(f"the service is at its limit for {self._activity}; try again.", seconds=2)
-        self.active += 1
-        future = self._threads.submit(function, *args, **kwargs)
+        self._take_slot()
+        return await self._run(partial(function, *args, **kwargs))
+
+    async def run_in_turn(self, name: str, function: Callable[[], Result]) -> Result:
+        """Return the result of a function, computed after those that came before under the same name, and not beside them."""
+        self._take_slot()
+        turn = self._turns.get(name)
+        if turn is None:
+            turn = self._turns[name] = asyncio.Lock()  # which is fair: first come, first served
         try:
-            result = await asyncio.wrap_future(future)
-        except asyncio.CancelledError:
-            self._release_when_done(future)
-            raise
+            await turn.acquire()
         except BaseException:
             self.active -= 1
             raise
-        self.active -= 1
-        return result
+        return await self._run(function, turn)
 
-    def _release_when_done(self, future: Future[Result]) -> None:
-        """Keep the slot of a cancelled call for as long as it occupies its thread."""
+    async def _run(self, function: Callable[[], Result], turn: asyncio.Lock | None = None) -> Result:
+        """Return the result of a function; its slot and its turn end when its thread has finished, even if nothing awaits it."""
         loop = asyncio.get_running_loop()
+        future = self._threads.submit(function)
+        waiting = asyncio.wrap_future(future)
+
+        def release() -> None:
+            self.active -= 1
+            if turn is not None:
+                turn.release()
 
         def done(_: Future[Result]) -> None:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(self._release)
+                loop.call_soon_threadsafe(release)
 
-        future.add_done_callback(done)
+        try:
+            result = await waiting
+        except asyncio.CancelledError:
+            future.add_done_callback(done)
+            raise
+        except BaseException:
+            release()
+            raise
+        release()
+        return result
 
-    def _release(self) -> None:
-        self.active -= 1
+    def _take_slot(self) -> None:
+        if self.active >= self._capacity:
+            raise busy_error(f"the service is at its limit for {self._activity}; try again.", seconds=2)
+        self.active += 1
 
 
 async def run_cancellable(request: Request, pool: WorkerPool, function: Callable[[], Result]) -> Result:

@@ -14,7 +14,7 @@ import numpy as np
 from driftpace.errors import DataError, DriftpaceError, MissingExtraError
 from driftpace.tables.columns import LARGEST_WHOLE, Column, from_objects
 from driftpace.tables.csv_format import number_text
-from driftpace.tables.limits import TableLimits, check_size, check_unique_names, check_unpacked, clip
+from driftpace.tables.limits import TableLimits, check_size, check_text_length, check_unique_names, check_unpacked, clip
 
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _BROKEN = ("halffloat", "float", "double")
@@ -99,6 +99,8 @@ class BatchCollector:
         check_unpacked(
             self._limits, self._stood_for, self._what
         )  # before each text is looked at, to see that it is one
+        for name, array in zip(self._names, batch.columns, strict=True):
+            check_text_length(_longest_text(array), name, self._what)
         batch.validate(full=True)
         for place, array in enumerate(batch.columns):
             self._pieces[place].append(self._plain(array, place))
@@ -161,14 +163,31 @@ def _text_bytes(array: Any) -> int:
     """Return the bytes of text of an array; shared text counts for each cell."""
     kind = str(array.type)
     if kind in _VIEWS:
-        views = np.frombuffer(array.buffers()[1], dtype=np.int32).reshape(-1, 4)
-        lengths = views[array.offset : array.offset + len(array), 0].astype(np.int64)
-        return int(np.maximum(lengths, 0).sum())
+        return int(_view_lengths(array).sum())
     if kind in TEXTS:
         import pyarrow.compute as pc
 
         return int(pc.sum(pc.cast(pc.binary_length(array), "int64")).as_py() or 0)
     return 0
+
+
+def _longest_text(array: Any) -> int:
+    """Return the bytes of the longest text of an array."""
+    array = array.dictionary if _is_dictionary(array.type) else array
+    kind = str(array.type)
+    if kind in _VIEWS:
+        return int(_view_lengths(array).max(initial=0))
+    if kind in TEXTS:
+        import pyarrow.compute as pc
+
+        return int(pc.max(pc.binary_length(array)).as_py() or 0)
+    return 0
+
+
+def _view_lengths(array: Any) -> Any:
+    """Return the lengths of views of texts."""
+    views = np.frombuffer(array.buffers()[1], dtype=np.int32).reshape(-1, 4)
+    return np.maximum(views[array.offset : array.offset + len(array), 0].astype(np.int64), 0)
 
 
 def _beyond(array: Any) -> bool:

@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from driftpace.tables.csv_format import encoding, lines, number_text
 from driftpace.tables.limits import TableLimits, check_size, clip
 
 _LONG = 2**16
+_LARGE = 2**20
+_SPACE = re.compile(r"[ \t\n\r]*")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..)|.)", re.DOTALL)
 
@@ -27,9 +30,52 @@ def parse(text: str, what: str, where: str = "") -> Any:
     Millions of numbers take seconds, and the interpreter changes threads only where Python's own code runs: a long text is read
     with numbers made there, so that other requests do not wait for all of them.
     """
+    with _json_errors(what, where):
+        value = json.loads(text, **_hooks(text))
+    _refuse_half_characters(text, what, where)
+    return value
+
+
+def parse_rows(text: str, what: str) -> Iterator[Any]:
+    """Yield the values of a JSON array one by one, so that not all of them are in memory."""
+    _refuse_half_characters(text, what)
+    with _json_errors(what):
+        decoder = json.JSONDecoder(**_hooks(text))
+        at = _behind_space(text, 0) + 1
+        if text[at - 1] != "[":
+            raise json.JSONDecodeError("Expecting '['", text, at - 1)
+        at = _behind_space(text, at)
+        more = text[at : at + 1] != "]"
+        while more:
+            value, at = decoder.raw_decode(text, at)
+            yield value
+            at = _behind_space(text, at)
+            more = text[at : at + 1] == ","
+            if more:
+                at = _behind_space(text, at + 1)
+            elif text[at : at + 1] != "]":
+                raise json.JSONDecodeError("Expecting ',' delimiter", text, at)
+        if _behind_space(text, at + 1) < len(text):
+            raise json.JSONDecodeError("Extra data", text, _behind_space(text, at + 1))
+
+
+def _behind_space(text: str, at: int) -> int:
+    space = _SPACE.match(text, at)
+    return at if space is None else space.end()
+
+
+def _hooks(text: str) -> dict[str, Any]:
     numbers: dict[str, Any] = {"parse_int": _whole, "parse_float": _real} if len(text) > _LONG else {}
+    return {"object_pairs_hook": _object, "parse_constant": _constant, **numbers}
+
+
+@contextmanager
+def _json_errors(what: str, where: str = "") -> Iterator[None]:
+    """Turn the errors of the parser into DataError."""
     try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, **numbers)
+        yield
+    except DataError:
+        raise
     except RecursionError:
         raise DataError(f"{what} must hold rows of plain values; {where or 'it'} nests without end.") from None
     except _TwinError as error:
@@ -45,9 +91,11 @@ def parse(text: str, what: str, where: str = "") -> Any:
         raise DataError(
             f"{what} must hold finite numbers of an ordinary length; {where or 'it'} does not: {error}."
         ) from None
+
+
+def _refuse_half_characters(text: str, what: str, where: str = "") -> None:
     if _SURROGATE.search(text) and _has_half(text):
         raise DataError(f"{what} must hold text; {where or 'it'} has half a character, such as \\ud800.")
-    return value
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -81,7 +129,12 @@ def _has_half(text: str) -> bool:
 
 
 def load_document(data: bytes, limits: TableLimits, what: str) -> Any:
-    """Parse a JSON document, unless it holds more values than the cells allowed may need."""
+    """Parse a JSON document, unless it holds more values than the cells allowed may need, or an object of too many names."""
+    return parse(document_text(data, limits, what), what)
+
+
+def document_text(data: bytes, limits: TableLimits, what: str) -> str:
+    """Return the text of a JSON document of few enough values, and names in an object."""
     values = sum(data.count(mark) for mark in (b",", b"[", b"{"))
     if values > 2 * limits.cells + limits.columns:
         raise DataError(f"{what} must have at most {limits.cells:,} cells; it holds about {values:,} values.")
@@ -91,7 +144,13 @@ def load_document(data: bytes, limits: TableLimits, what: str) -> Any:
         raise DataError(f"{what} must be text in UTF-8, or in UTF-16 with a byte order mark; it is neither.") from None
     if not text.strip():
         raise DataError(f"{what} must hold at least one row; it is empty.")
-    return parse(text, what)
+    if len(data) > _LARGE:
+        from driftpace.tables.kernels import crowded_object
+
+        plain = data if encoding(data).startswith("utf-8") else text.encode("utf-8", "surrogatepass")
+        if crowded_object(np.frombuffer(plain, np.uint8), limits.columns) >= 0:
+            raise DataError(f"{what} must have at most {limits.columns:,} columns; an object in it has more names.")
+    return text
 
 
 def table_of_document(document: Any, limits: TableLimits, what: str) -> dict[str, list[Any]]:

@@ -11,6 +11,8 @@ MAX_CATEGORIES = 20
 """A text column with more distinct values than this is a name or free text, not a category."""
 LONGEST_LINE = 4 * 2**20
 """The longest line of a text file, in characters."""
+LONGEST_TEXT = 4 * 2**20
+"""The longest text of a cell, in bytes."""
 _MIB = 2**20
 
 
@@ -73,6 +75,14 @@ def check_unpacked(limits: TableLimits, unpacked: int, what: str) -> None:
     """Refuse a table that decompresses to more bytes than allowed."""
     if unpacked > limits.unpacked:
         raise DataError(f"{what} must unpack to at most {size(limits.unpacked)}; it is larger.")
+
+
+def check_text_length(length: int, name: str, what: str) -> None:
+    """Refuse a cell with a text that is too long."""
+    if length > LONGEST_TEXT:
+        raise DataError(
+            f"{what} must have texts of at most {size(LONGEST_TEXT)} in a cell; column {clip(name)!r} has a longer one."
+        )
 
 
 def size(count: int) -> str:

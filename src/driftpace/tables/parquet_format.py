@@ -11,7 +11,7 @@ from typing import Any
 from driftpace.errors import DataError
 from driftpace.tables.arrow_format import TEXTS, BatchCollector, arrow_errors, check_schema, require_pyarrow
 from driftpace.tables.columns import Column
-from driftpace.tables.limits import TableLimits, check_size, check_unpacked, clip
+from driftpace.tables.limits import TableLimits, check_size, check_text_length, check_unpacked, clip
 
 _BATCH = 8_192
 _DELTA_BYTE_ARRAY = 7
@@ -20,6 +20,8 @@ _MAGIC = b"PAR1"
 _PAGE_KINDS = {5: "data", 7: "dictionary", 8: "data"}
 _FOOTER_VALUES = 2_000_000
 _PAGE_VALUES = 1_000
+_PAGE_LEVELS = 64
+"""Bytes of a page besides its values, at most, of a page of one value."""
 _STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 11, 12
 _DEEPEST = 16
 
@@ -265,6 +267,7 @@ def _check(data: bytes, limits: TableLimits, what: str) -> None:
 
 
 def _check_page(page: Page, chunk: ColumnChunk, what: str) -> None:
+    check_text_length(page.unpacked // max(page.values, 1) - _PAGE_LEVELS, chunk.name, what)  # on average
     if page.kind == "data" and page.values > chunk.values:
         raise DataError(f"{what} must hold one value in each cell; a page of {clip(chunk.name)!r} holds more.")
     if page.kind == "data" and page.encoding == _DELTA_BYTE_ARRAY:

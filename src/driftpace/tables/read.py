@@ -5,6 +5,7 @@ import stat
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from os import PathLike
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal, get_args
@@ -241,7 +242,14 @@ def _json_columns(raw: bytes, kind: FileKind, how: _Options) -> dict[str, Column
     if kind == "jsonl":
         table = json_format.read_lines(raw, how.limits, how.what)
         return json_format.as_columns(table, how.what, as_text=how.as_text)
-    document = json_format.load_document(raw, how.limits, how.what)
+    text = json_format.document_text(raw, how.limits, how.what)
+    if kind != "label-studio" and text.lstrip()[:1] == "[":
+        rows = json_format.parse_rows(text, how.what)
+        first = next(rows, None)
+        if isinstance(first, dict) and not (is_full_export([first]) or is_short_export([first])):
+            table = json_format.gather(chain([first], rows), how.limits, how.what)
+            return json_format.as_columns(table, how.what, as_text=how.as_text)
+    document = json_format.parse(text, how.what)
     if is_full_export(document) or is_short_export(document):
         return _export_columns(document, how)
     if kind == "label-studio":

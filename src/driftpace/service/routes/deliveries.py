@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from contextlib import AbstractContextManager
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request
@@ -16,7 +17,7 @@ from driftpace.service.errors import error_responses
 from driftpace.service.request_schemas import CampaignName, Sheet
 from driftpace.service.response_schemas import HookResponse, PredictionsResponse, ReceiptResponse, json_response
 from driftpace.service.state import caller_name, service_of
-from driftpace.service.uploads import first_rows, predict, read_rows, receive_upload, table_body, tell
+from driftpace.service.uploads import first_rows, predict, read_ahead, read_rows, receive_upload, table_body, tell
 from driftpace.service.workers import run_cancellable
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID
 from driftpace.tables.limits import TableLimits
@@ -86,9 +87,14 @@ async def deliver(  # noqa: PLR0913  the parameters of the request
         "dry_run": dry_run == "true",
     }
 
+    def noting(campaign: Campaign) -> AbstractContextManager[None]:
+        return refusals_noted(campaign, source=upload.source, who=who, dry_run=dry_run == "true" or not upload.data)
+
+    ahead = await read_ahead(request, name, upload, owner="deliveries", noting=noting)
+
     def change(campaign: Campaign) -> tuple[Response, Receipt]:
-        with refusals_noted(campaign, source=upload.source, who=who, dry_run=dry_run == "true" or not upload.data):
-            rows = read_rows(upload, campaign, service.limits.tables, owner="deliveries") if upload.data else None
+        with noting(campaign):
+            rows = read_rows(service, upload, campaign, ahead, owner="deliveries") if upload.data else None
             receipt = tell(campaign, rows, **options)
         preview = first_rows(rows) if dry_run == "true" else None
         return json_response({**receipt_json(receipt), "preview": preview}), receipt
@@ -113,9 +119,11 @@ async def predictions(request: Request, name: CampaignName, sheet: Sheet = None)
     if not upload.data:
         raise ParameterError("must contain rows; it is empty.", owner="predictions", name="body")
 
+    ahead = await read_ahead(request, name, upload, owner="predictions")
+
     def compute() -> Response:
         campaign = service.campaigns.get(name)
-        rows = read_rows(upload, campaign, service.limits.tables, owner="predictions")
+        rows = read_rows(service, upload, campaign, ahead, owner="predictions")
         return json_response(predict(campaign, rows))
 
     return await run_cancellable(request, service.plans, compute)
@@ -136,8 +144,7 @@ async def label_studio(request: Request, name: CampaignName) -> Response:
     service, who = service_of(request), caller_name(request)
     body = await request.body()
 
-    def run() -> tuple[Response, Receipt | None]:
-        campaign = service.campaigns.get(name)
+    def change(campaign: Campaign) -> tuple[Response, Receipt | None]:
         secret = "x" * 16  # the middleware has authenticated the caller
         target, annotator = campaign.definition.target, campaign.definition.annotator
         call = parse_webhook(body, {SECRET_HEADER: secret}, secret, target=target, annotator=annotator)
@@ -154,10 +161,9 @@ async def label_studio(request: Request, name: CampaignName) -> Response:
         }
         return json_response(result), receipt
 
-    response, receipt = await service.fits.run(run)
+    response, receipt = await service.change(name, change)
     if receipt is not None:
         service.metrics.count_delivery(receipt)
-        service.events.notify(name)
     return response
 
 

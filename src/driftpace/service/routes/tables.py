@@ -17,13 +17,13 @@ from driftpace.campaign.serialization import number
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.check_schemas import CheckResponse
 from driftpace.service.errors import error_responses
+from driftpace.service.reading import Arrays
 from driftpace.service.request_schemas import CampaignName, ColumnName, ColumnNames, Sheet
 from driftpace.service.response_schemas import SampleResponse, SchemaResponse, json_response
 from driftpace.service.state import caller_name, service_of
-from driftpace.service.uploads import Arrays, Upload, read_rows, receive_upload, table_body
+from driftpace.service.uploads import Upload, read_ahead, read_rows, read_upload, receive_upload, table_body
 from driftpace.service.workers import run_cancellable
-from driftpace.tables.limits import TableLimits
-from driftpace.tables.read import read_columns
+from driftpace.tables.columns import Column
 
 router = APIRouter(prefix="/api")
 
@@ -54,8 +54,10 @@ async def sample(
     service, who = service_of(request), caller_name(request)
     upload = _require_rows(await receive_upload(request, sheet), "sample")
 
+    ahead = await read_ahead(request, name, upload, owner="sample")
+
     def change(campaign: Campaign) -> Response:
-        pool = read_rows(upload, campaign, service.limits.tables, owner="sample")
+        pool = read_rows(service, upload, campaign, ahead, owner="sample")
         if isinstance(pool, Arrays):
             raise DataError("must be a table with named columns; got X.", owner="sample", name="body")
         drawn = campaign.sample(pool, strata=strata, choose=choose, source=upload.source, who=who)
@@ -77,13 +79,13 @@ async def schema(
     sheet: Sheet = None,
 ) -> Response:
     """Infer the definition of a campaign from a table: row ID, classes, features and categories; nothing is changed."""
-    service = service_of(request)
     upload = _require_rows(await receive_upload(request, sheet), "schema")
+    columns = await read_upload(request, upload, owner="schema")
 
     def compute() -> Response:
-        return json_response(_infer(upload, target, service.limits.tables))
+        return json_response(_infer(columns(), upload, target))
 
-    return await run_cancellable(request, service.plans, compute)
+    return await run_cancellable(request, service_of(request).plans, compute)
 
 
 @router.post(
@@ -111,19 +113,12 @@ async def check(  # noqa: PLR0913  the parameters of the request
     sheet: Sheet = None,
 ) -> Response:
     """Say what driftpace would make of a table: periods, target, features, leakage, drift, labels a period; nothing is kept."""
-    service = service_of(request)
     upload = _require_rows(await receive_upload(request, sheet), "check")
+    columns = await read_upload(request, upload, owner="check")
 
     def compute() -> Response:
         found = check_table(
-            read_columns(
-                upload.data,
-                name=upload.name,
-                kind=upload.kind,
-                limits=service.limits.tables,
-                owner="check",
-                sheet=upload.sheet,
-            ),
+            columns(),
             period=period,
             target=target,
             features=features,
@@ -135,7 +130,7 @@ async def check(  # noqa: PLR0913  the parameters of the request
         )
         return json_response(_check_json(found, upload))
 
-    return await run_cancellable(request, service.plans, compute)
+    return await run_cancellable(request, service_of(request).plans, compute)
 
 
 def _check_json(found: TableCheck, upload: Upload) -> dict[str, Any]:
@@ -152,10 +147,7 @@ def _require_rows(upload: Upload, owner: str) -> Upload:
     return upload
 
 
-def _infer(upload: Upload, target: str, limits: TableLimits) -> dict[str, Any]:
-    columns = read_columns(
-        upload.data, name=upload.name, kind=upload.kind, limits=limits, owner="schema", sheet=upload.sheet
-    )
+def _infer(columns: dict[str, Column], upload: Upload, target: str) -> dict[str, Any]:
     values, notes = infer_settings({"target": target}, columns, source=upload.name or "the table")
     return {
         "definition": {name: value for name, value in values.items() if value is not None},
