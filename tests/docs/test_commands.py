@@ -6,7 +6,9 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from lightgbm import LGBMRegressor
 
 from driftpace.cli import main
 
@@ -14,6 +16,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs" / "howto").glob("*.md")))
 ELSEWHERE = ("make ", "pip install", "driftpace serve", "python -m paper")
 """Commands with tests of their own: `make` runs this suite, `serve` does not end."""
+LABELLED = {"churned": ("customers.csv", "customer_id"), "price": ("flats.csv", "flat")}
+"""The labelled table of each target, and its column of row ids."""
 
 _BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
 
@@ -58,20 +62,31 @@ def raw_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             topic = rng.choice([*topics, "other"])
             words = rng.choice(topics.get(topic, ["hello", "thanks", "question", "hours"]), 6)
             writer.writerow([f"T{number:04d}", " ".join(words), topic])
+    flats = rng.uniform([20, 1, 0], [120, 5, 30], (3000, 3))
+    prices = 3 * flats[:, 0] + 20 * flats[:, 1] - 2 * flats[:, 2] + rng.normal(0, 20, len(flats))
+    for name, columns in (("pool.csv", 4), ("flats.csv", 5)):
+        with open(name, "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["flat", "area", "rooms", "distance", "price"][:columns])
+            for number, (values, price) in enumerate(zip(flats.round(1), prices.round(1), strict=True)):
+                writer.writerow([f"F{number:04d}", *values, price][:columns])
+    model = LGBMRegressor(n_estimators=20, verbose=-1, n_jobs=1)
+    model.fit(pd.DataFrame(flats, columns=["area", "rooms", "distance"]), prices - 30)
+    model.booster_.save_model("model.txt")
     return tmp_path
 
 
 def label(tasks: Path) -> None:
     """Fill in the last column of the rows to label, as a person would."""
-    truth = {
-        row["customer_id"]: row["churned"] for row in csv.DictReader(Path("customers.csv").read_text().splitlines())
-    }
     with tasks.open() as file:
         rows = list(csv.DictReader(file))
+    target = list(rows[0])[-1]
+    table, row_id = LABELLED[target]
+    truth = {row[row_id]: row[target] for row in csv.DictReader(Path(table).read_text().splitlines())}
     with tasks.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
-        writer.writerows({**row, "churned": truth[row["customer_id"]]} for row in rows)
+        writer.writerows({**row, target: truth[row[row_id]]} for row in rows)
 
 
 def test_every_page_has_commands() -> None:
@@ -81,6 +96,7 @@ def test_every_page_has_commands() -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if commands(page)], ids=lambda path: path.name)
 def test_the_commands_of_a_page_work(page: Path, raw_files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ask: list[str] = []
+    tell: list[str] = []
     for command in commands(page):
         program, *arguments = shlex.split(command)
         assert program == "driftpace"
@@ -93,24 +109,41 @@ def test_the_commands_of_a_page_work(page: Path, raw_files: Path, capsys: pytest
             ]  # no number is compared: two runs show that the command works
         if arguments[0] == "tell":
             label(Path(arguments[-1]))
+        if arguments[0] == "retrain":
+            next_period(ask, tell)
         code = main(arguments)
         printed = capsys.readouterr()
         assert code in (0, 10, 20, 30), f"{command}: {printed.err}"
         assert printed.out.strip(), command
         ask = arguments if arguments[0] == "ask" else ask
         if arguments[0] == "tell":
-            close_period(ask, arguments)
+            tell = arguments
+            close_period(ask, tell)
         capsys.readouterr()
+
+
+def next_period(ask: list[str], tell: list[str]) -> None:
+    """Order the rows of one more period and tell them: training again needs two."""
+    ask, tell = changed(ask, "2026-11", "2026-12"), changed(tell, "tasks.csv", "next.csv")
+    assert main(changed(ask, "tasks.csv", "next.csv")) in (0, 20)
+    label(Path("next.csv"))
+    assert main(tell) in (0, 10, 30)
+    close_period(ask, changed(tell, "next.csv", "tasks.csv"))
 
 
 def close_period(ask: list[str], tell: list[str]) -> None:
     """Repeat ask and tell, each time with a new file, until nothing more is asked for."""
     for batch in range(2, 30):
-        tasks = f"tasks-{batch}.csv"
-        code = main([tasks if word == "tasks.csv" else word for word in ask])
+        tasks = f"{ask[ask.index('--key') + 1]}-{batch}.csv"
+        code = main(changed(ask, "tasks.csv", tasks))
         if not Path(tasks).exists():
             assert code in (10, 30)
             return
         label(Path(tasks))
-        assert main([tasks if word == "tasks.csv" else word for word in tell]) in (0, 10, 30)
+        assert main(changed(tell, "tasks.csv", tasks)) in (0, 10, 30)
     pytest.fail("the period does not end")
+
+
+def changed(arguments: list[str], old: str, new: str) -> list[str]:
+    """Return arguments with one of them replaced."""
+    return [new if word == old else word for word in arguments]

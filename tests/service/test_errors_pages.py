@@ -17,7 +17,7 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 @pytest.fixture
 def pages(store: Store) -> Iterator[Serving]:
     begun(store, "churn")
-    with serving(store, dashboard=True, limits=ServiceLimits(reads=1, reads_queue=1)) as running:
+    with serving(store, dashboard=True, limits=ServiceLimits(pages=1, pages_queue=1)) as running:
         yield running
 
 
@@ -58,8 +58,7 @@ def test_throttled_logins_get_a_page(pages: Serving) -> None:
 
 
 def test_a_busy_service_answers_with_a_page(pages: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
-    active = pages.service.reads
-    monkeypatch.setattr(active, "active", 2)
+    monkeypatch.setattr(pages.service.pages, "active", 2)
     answer = pages.client.get("/", headers=BROWSER)
     assert answer.status_code == 503
     assert answer.headers["Retry-After"] == "2"

@@ -42,7 +42,7 @@ NOT_SAVED = {
     "Curve", "LinearLoss", "LogLinkLoss", "VectorLoss", "LossSpec", "Candidate", "Selection", "Request", "MethodState",
     "ComposedConfig",
     "KeptPeriod", "LateWindow",
-    "OpenPool", "FrameLayout",
+    "OpenPool", "FrameLayout", "RowReader",
     # intermediate results of one call
     "Design", "Held", "Fit", "PeriodData", "Sizing", "SgdConfig", "Combined", "KnownSizes", "RuleContext", "RuleDecision",
     "Prediction", "AdaptiveFit", "Posterior", "Supply", "RowsNeeded", "PredictedBound", "PeriodJudgement", "Criterion",

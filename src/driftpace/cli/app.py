@@ -73,7 +73,10 @@ COMMANDS = {
         STANDALONE,
     ),
     "compare": CommandSpec(
-        "compare", "compare", "Compare linear models, a head on trees, and trees: what does accuracy cost?", STANDALONE
+        "compare",
+        "compare",
+        "Compare kinds of models on a labelled table: how many labels does each level of accuracy cost?",
+        STANDALONE,
     ),
     "warm": CommandSpec("warm", "warm", "Compile and cache the numerical kernels.", STANDALONE),
 }

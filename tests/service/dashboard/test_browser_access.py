@@ -204,7 +204,7 @@ def test_login_with_a_read_token_is_read_only(serve: Serve, visit: Visit) -> Non
     page.get_by_label("Token").fill(secret)
     page.get_by_role("button", name="Log in").click()
     page.wait_for_url("**/campaigns/flat-prices")  # where one was going
-    expect(page.get_by_text("need the scope")).to_be_visible()
+    expect(page.get_by_text("Your token is read-only")).to_be_visible()
     assert page.get_by_role("button", name="Override…").count() == 0
     page.get_by_role("button", name="Log out").click()
     page.wait_for_url("**/login")
