@@ -22,7 +22,7 @@ PAGES = {
     "backtest": ("driftpace.backtest", "driftpace.datasets"),
     "planning": ("driftpace.planning",),
     "selection": ("driftpace.selection",),
-    "campaign": ("driftpace.campaign",),
+    "campaign": ("driftpace.campaign", "driftpace.campaign.fleet"),
     "storage": ("driftpace.storage",),
     "tables": ("driftpace.tables",),
     "labelling": ("driftpace.labelling",),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from driftpace.backtest.compare import compare_models as compare_models
     from driftpace.bounds import smallest_samples as smallest_samples
     from driftpace.campaign import Campaign as Campaign
+    from driftpace.campaign import FleetCampaign as FleetCampaign
     from driftpace.constraints import Ball as Ball
     from driftpace.constraints import Box as Box
     from driftpace.constraints import WholeSpace as WholeSpace
@@ -52,6 +53,7 @@ __all__ = [
     "Constants",
     "DriftpaceError",
     "Fleet",
+    "FleetCampaign",
     "GammaLoss",
     "Head",
     "HuberLoss",
@@ -86,6 +88,7 @@ _MODULES = {
     "Box": "constraints",
     "Budget": "planning",
     "Campaign": "campaign",
+    "FleetCampaign": "campaign",
     "Constants": "records",
     "DriftpaceError": "errors",
     "Fleet": "fleet",

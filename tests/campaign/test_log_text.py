@@ -37,7 +37,9 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
     }
     gain = encode(Gain(mean=0.012, error=0.004, trained=0.012, rows=420, periods=8, way="fresh", stage=1))
     retrained = Entry(kind="retrained", at="2026-11-15T10:00:00Z", body={**model, "gain": gain})
-    entries = (*campaign.log(), imported, amended, retrained)
+    added = Entry(kind="added", at="2026-11-15T10:00:00Z", body={"segments": 3, "who": "Bo"})
+    saved = Entry(kind="saved", at="2026-11-15T10:00:00Z", body={"chunk": 1, "segments": 3, "sha256": "4bd8"})
+    entries = (*campaign.log(), imported, amended, retrained, added, saved)
     sentences = {entry.kind: describe_entry(entry).sentence for entry in entries}
     assert set(sentences) == set(TITLES)
     assert sentences["overridden"] == (
@@ -57,6 +59,7 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
         "Base trained again on 300 rows before period 4 (4bd863696c21); expected to lower the loss by 0.0120 ± 0.0040, by Bo: "
         "“the alarm”."
     )
+    assert (sentences["added"], sentences["saved"]) == ("3 segments added, by Bo.", "3 segments saved (part 1).")
     assert sentences["imported"] == "9 entries of “a” imported from “a.campaign”, by Bo."
     for sentence in (describe_entry(entry).sentence for entry in entries):
         assert sentence.endswith(".")

@@ -16,7 +16,11 @@ ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs" / "howto").glob("*.md")))
 ELSEWHERE = ("make ", "pip install", "driftpace serve", "python -m paper")
 """Commands with tests of their own: `make` runs this suite, `serve` does not end."""
-LABELLED = {"churned": ("customers.csv", "customer_id"), "price": ("flats.csv", "flat")}
+LABELLED = {
+    "churned": ("customers.csv", "customer_id"),
+    "price": ("flats.csv", "flat"),
+    "demand": ("sales.csv", "temperature"),
+}
 """The labelled table of each target, and its column of row ids."""
 
 _BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)

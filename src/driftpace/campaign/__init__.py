@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from driftpace.campaign.campaign import Campaign
     from driftpace.campaign.definition import Definition
     from driftpace.campaign.export_import import export_campaign, import_campaign
+    from driftpace.campaign.fleet import FleetCampaign
     from driftpace.campaign.ledger import LEDGER_COLUMNS, Ledger, LedgerColumn
     from driftpace.campaign.prediction import CampaignModel
     from driftpace.campaign.record_text import render
@@ -18,6 +19,7 @@ __all__ = [
     "Campaign",
     "CampaignModel",
     "Definition",
+    "FleetCampaign",
     "Ledger",
     "LedgerColumn",
     "LedgerRow",
@@ -40,6 +42,7 @@ if not TYPE_CHECKING:  # type checkers use the imports above and reject other na
             "Campaign": "campaign",
             "CampaignModel": "prediction",
             "Definition": "definition",
+            "FleetCampaign": "fleet",
             "LEDGER_COLUMNS": "ledger",
             "Ledger": "ledger",
             "LedgerColumn": "ledger",

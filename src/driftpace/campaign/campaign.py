@@ -119,6 +119,12 @@ class Campaign(CampaignReader):
                 raise ParameterError("must be None with a tracker; got one.", owner="Campaign.create", name="model")
             values, adapter, packed = with_model(values, model)
         definition = Definition.of(values)
+        if definition.segment is not None:
+            raise ParameterError(
+                f"must be left out, or given to FleetCampaign.create; got {definition.segment!r}.",
+                owner="Campaign",
+                name="segment",
+            )
         if definition.model is not None and packed is None:
             raise ParameterError(
                 "must be given with a definition that has a model (init --model); got None.",

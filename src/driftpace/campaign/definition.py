@@ -25,7 +25,11 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 _BUDGET = ("total", "horizon", "fixed", "per_sample", "tiers", "minimum", "currency", "gap", "batches")
-_WORDS = ("target", "period", "id", "groups", "weight", "exposure", "annotator", "description")
+_WORDS = ("target", "segment", "period", "id", "groups", "weight", "exposure", "annotator", "description")
+
+
+_ONE_MODEL = ("period", "text", "splines", "interactions", "exposure", "annotator", "budget", "model")
+"""Settings of a campaign of one model that one of segments does not have."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +42,9 @@ class Definition:
         Letters, digits, dots, dashes and underscores.
     target : str, optional
         The column to predict; needed to read tables.
+    segment : str, optional
+        Column with the name of a segment, such as a shop: each has a model of its own, with the same target. The campaign is then
+        a :class:`FleetCampaign`.
     period : str, optional
         Column by which the rows of a table are put into periods: ``"wave"``, or ``"date:month"`` for the months of a date (day,
         week, quarter, year). Keys of periods are then its values, such as 2026-11. Rows of a closed period are absorbed into it,
@@ -140,6 +147,7 @@ class Definition:
 
     name: str
     target: str | None = None
+    segment: str | None = None
     period: str | None = None
     dayfirst: bool | None = None
     epsilon: float | None = None
@@ -238,6 +246,7 @@ class Definition:
         _check_expansion(given)
         definition = cls(**given)
         definition._check_columns()
+        definition._check_segment()
         return definition
 
     @classmethod
@@ -250,7 +259,8 @@ class Definition:
         return cls.of(values)
 
     def _check_columns(self) -> None:
-        given = {name: getattr(self, name) for name in ("target", "id", "groups", "weight", "exposure", "annotator")}
+        names = ("target", "segment", "id", "groups", "weight", "exposure", "annotator")
+        given = {name: getattr(self, name) for name in names}
         roles = {name: column for name, column in given.items() if column is not None}
         used = [*roles.values(), *(self.features or ())]
         twice = next((name for name in used if used.count(name) > 1), None)
@@ -274,6 +284,28 @@ class Definition:
                         name=setting,
                     )
         self._check_loss()
+
+    def _check_segment(self) -> None:
+        """Refuse settings that segments with a model each do not have."""
+        if self.segment is None:
+            return
+        if self.target is None:
+            raise ParameterError("must be given with segment; got None.", owner="Campaign", name="target")
+        refused = [name for name in _ONE_MODEL if getattr(self, name)]
+        refused += ["l2"] if isinstance(self.l2, tuple) else []
+        if refused:
+            got = getattr(self, refused[0])
+            raise ParameterError(
+                f"must be left out with segment, which gives each segment a model; got {got!r:.80}.",
+                owner="Campaign",
+                name=refused[0],
+            )
+        if self.task == "multiclass":
+            raise ParameterError(
+                f"must be left out with the loss {self.loss!r}, which has a score for each class; got {self.segment!r}.",
+                owner="Campaign",
+                name="segment",
+            )
 
     def _check_text(self, roles: Mapping[str, str]) -> None:
         """Refuse columns of texts that are no features, and settings that the wide method cannot work with."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from driftpace import validation
 from driftpace.campaign import transitions
@@ -51,9 +51,10 @@ class Draft:
             else:
                 self.drop_rows.append(seq)
 
-    def change(self, state: CampaignState) -> Change:
-        """Return the change to write, which leads to ``state``."""
-        return Change(
+    def finish(self, state: CampaignState) -> tuple[CampaignState, Change]:
+        """Return the next state with its number, and the change that leads to it."""
+        state = replace(state, seq=self.before.seq + len(self.entries))
+        return state, Change(
             entries=tuple(self.entries),
             checkpoint=to_checkpoint(state),
             summary=summary(state),
@@ -62,16 +63,47 @@ class Draft:
         )
 
 
+class StoredState(Protocol):
+    """A state that a store keeps."""
+
+    @property
+    def seq(self) -> int:
+        """The entry that it is the state after."""
+        ...
+
+    @property
+    def created_at(self) -> str:
+        """When the campaign was created."""
+        ...
+
+
+State = TypeVar("State", bound=StoredState)
+
+
+class Written(Protocol[State]):
+    """Entries to be appended to a log, and what they lead to."""
+
+    entries: list[Entry]
+
+    def finish(self, state: State) -> tuple[State, Change]:
+        """Return the next state with its number, and the change that leads to it."""
+        ...
+
+
+Drafted = TypeVar("Drafted", bound=Written[Any])
 Answer = TypeVar("Answer")
-Decide = Callable[[CampaignState, Draft], tuple[CampaignState, Answer]]
-"""Takes the current state, adds entries to the draft, and returns the next state and the answer."""
+
+
+class ReplacedError(StorageError):
+    """A part of a state that another writer has replaced since it was read; it is read again."""
+
 
 PATIENCE = 120.0
 """Seconds for which a change is retried while other writers change the same campaign."""
 
 
-class CampaignHandle:
-    """A campaign of a store with its state cached, for any number of threads: one changes it at a time, all can read it."""
+class StateHandle(Generic[State, Drafted]):
+    """A state of a store, cached, for any number of threads: one changes it at a time, all can read it."""
 
     def __init__(self, name: str, store: Store, *, clock: Callable[[], str] | None = None) -> None:
         self.clock = utc_now if clock is None else clock
@@ -79,23 +111,38 @@ class CampaignHandle:
         self._store = store
         self._changing = threading.RLock()
         self._reading = threading.Lock()
-        self._known: CampaignState | None = None
+        self._known: State | None = None
 
-    def change(self, decide: Decide[Answer], *, dry_run: bool) -> Answer:
-        """Read, decide and append, again if another writer appended first. A dry run appends nothing."""
+    def _draft(self, before: State) -> Drafted:
+        """Return a draft of entries after a state."""
+        raise NotImplementedError
+
+    def _read(self) -> State:
+        """Return the state in the store."""
+        raise NotImplementedError
+
+    def change(self, decide: Callable[[State, Drafted], tuple[State, Answer]], *, dry_run: bool) -> Answer:
+        """Read, decide and append, again if another writer appended first. A dry run appends nothing.
+
+        ``decide`` takes the current state, adds entries to the draft, and returns the next state and the answer.
+        """
         validation.switch("Campaign", dry_run=dry_run)
         until = time.monotonic() + PATIENCE
         pause = 0.002
         with self._changing:
             while True:
                 before = self.load()
-                draft = Draft(before=before, at=self.clock())
-                after, answer = decide(before, draft)
+                draft = self._draft(before)
+                try:
+                    after, answer = decide(before, draft)
+                except ReplacedError:
+                    self._forget_replaced(before)
+                    continue
                 if not draft.entries or dry_run:
                     return answer
-                after = replace(after, seq=before.seq + len(draft.entries))
+                after, change = draft.finish(after)
                 try:
-                    self._store.append(self._name, before.seq, draft.change(after))
+                    self._store.append(self._name, before.seq, change)
                 except ConflictError:
                     self._known = None
                     if time.monotonic() > until:
@@ -111,7 +158,23 @@ class CampaignHandle:
                 self._known = after
                 return answer
 
-    def load(self, head: Head | None = None) -> CampaignState:
+    def read(self, function: Callable[[State], Answer]) -> Answer:
+        """Return what a function reads from the current state, of which a part may be replaced meanwhile."""
+        while True:
+            state = self.load()
+            try:
+                return function(state)
+            except ReplacedError:
+                self._forget_replaced(state)
+
+    def _forget_replaced(self, state: State) -> None:
+        """Forget a state that another writer has replaced; where none has, the error in hand says that the store is damaged."""
+        head = self._store.head(self._name)
+        if head is not None and head.seq == state.seq and head.created_at == state.created_at:
+            raise
+        self._known = None
+
+    def load(self, head: Head | None = None) -> State:
         """Return the current state, from memory if it is still current; readers do not wait for a change in progress.
 
         ``head`` is that of the store, if the caller has just read it.
@@ -127,6 +190,13 @@ class CampaignHandle:
                 if self._known is known:  # otherwise another thread has read it meanwhile
                     state = self._known = self._read()
                     return state
+
+
+class CampaignHandle(StateHandle[CampaignState, Draft]):
+    """A campaign of a store with its state cached."""
+
+    def _draft(self, before: CampaignState) -> Draft:
+        return Draft(before=before, at=self.clock())
 
     def _read(self) -> CampaignState:
         """Return the state in the store; read again if a period was closed, and its rows dropped, between two queries."""

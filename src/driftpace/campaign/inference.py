@@ -123,6 +123,7 @@ def infer_settings(
     exclude = values.pop("exclude", None) or []
     for parameter, names in (
         ("id", [values.get("id")]),
+        ("segment", [values.get("segment")]),
         ("groups", [values.get("groups")]),
         ("weight", [values.get("weight")]),
         ("exposure", [values.get("exposure")]),
@@ -236,7 +237,7 @@ def find_row_id(columns: "Columns", *, target: str | None = None) -> str | None:
 
 def _id_notes(values: Mapping[str, Any], columns: "Columns") -> list[Note]:
     """Return which columns look like ids where none is taken for one: they differ in every row, or repeat."""
-    roles = [values.get(role) for role in ("target", "groups", "weight", "exposure")]
+    roles = [values.get(role) for role in ("target", "segment", "groups", "weight", "exposure")]
     others = {name: column for name, column in columns.items() if name not in (*roles, *(values.get("features") or ()))}
     rows = next(iter(columns.values())).missing.size if columns else 0
     texts = [name for name, column in others.items() if column.kind == "text" and _is_unique(column)]
@@ -394,7 +395,7 @@ def _infer_features(values: dict[str, Any], columns: "Columns", source: str, mad
         explicit = [*explicit, *(name for name in texts if name not in explicit)]
     roles = {
         values[role]: role
-        for role in ("target", "id", "groups", "weight", "exposure", "annotator")
+        for role in ("target", "segment", "id", "groups", "weight", "exposure", "annotator")
         if values.get(role) is not None
     }
     if values.get("period") is not None:

@@ -15,6 +15,8 @@ Body = Mapping[str, Any]
 
 TITLES = {
     "created": "Created",
+    "added": "Added",
+    "saved": "Saved",
     "asked": "Asked",
     "approved": "Approved",
     "overridden": "Overridden",
@@ -116,11 +118,23 @@ def _of_period(body: Body, preposition: str) -> str:
 
 
 def _created(entry: "Entry") -> Parts:
-    target = entry.body.get("definition", {}).get("target")
+    definition = entry.body.get("definition", {})
+    target, segment = definition.get("target"), definition.get("segment")
     predicts = f" to predict {quoted(target)}" if target else ""
+    predicts += f" of each {quoted(segment)}" if segment else ""
     past = len(entry.body.get("history") or ())
     history = f" with {plural(past, 'period')} of a tracker's history" if past else ""
     return f"Campaign created{predicts}{history}", ""
+
+
+def _added(entry: "Entry") -> Parts:
+    return f"{plural(entry.body['segments'], 'segment')} added", ""
+
+
+def _saved(entry: "Entry") -> Parts:
+    if "chunk" not in entry.body:
+        return f"State after entry {entry.body['record']} saved", ""
+    return f"{plural(entry.body['segments'], 'segment')} saved (part {entry.body['chunk']})", ""
 
 
 def _budgeted(entry: "Entry") -> Parts:
@@ -143,12 +157,13 @@ def _amended(entry: "Entry") -> Parts:
 def _asked(entry: "Entry") -> Parts:
     body = entry.body
     period = period_name(body["period"], entry.key)
+    of = f" of {plural(body['incomplete'], 'segment')}" if "segments" in body else ""
     if body["received"]:
-        more = f"{body['missing']:,} more" if body["missing"] else "no more"
+        more = f"{body['missing']:,} more{of}" if body["missing"] else "no more"
         return f"With {plural(body['received'], 'row')} received, {period} needs {more}", ""
     if body["missing"] == 0:
         return f"Nothing to label in {period}", ""
-    return f"{plural(body['missing'], 'row')} to label for {period}", ""
+    return f"{plural(body['missing'], 'row')}{of} to label for {period}", ""
 
 
 def _approved(entry: "Entry") -> Parts:
@@ -212,6 +227,8 @@ def _delivered(entry: "Entry") -> Parts:
         others += f"; unlike the pool in {quoted(columns)}"
     if "balanced" in body:
         others += f"; balanced to the pool, {body['balanced']:.1f} effective rows"
+    if body.get("set_aside"):
+        others += f"; rows of {plural(body['set_aside'], 'segment')} set aside"
     late = f", {plural(body['late'], 'period')} late" if body.get("late") else ""
     rows = rows_and_labels(body["rows"], body.get("more_labels") or 0)
     action = f"{rows} received for period {body['period']}{_from_source(body)}{late}"
@@ -227,6 +244,8 @@ def _closed(entry: "Entry") -> Parts:
     body = entry.body
     rows = f"{body['received']:,} of {plural(body['samples'], 'row')}" if body["samples"] else "no rows, as requested"
     reason = f"; {body['why']}" if body.get("why") else ""
+    if "segments" in body:
+        reason += f"; {body['not_met']:,} of {plural(body['segments'], 'segment')} not met"
     return f"{capitalized(period_name(body['period'], body.get('key')))} closed with {rows}", reason
 
 
@@ -329,6 +348,8 @@ def _unknown(entry: "Entry") -> Parts:
 
 _PARTS: dict[str, Callable[["Entry"], Parts]] = {
     "created": _created,
+    "added": _added,
+    "saved": _saved,
     "asked": _asked,
     "approved": _approved,
     "overridden": _overridden,

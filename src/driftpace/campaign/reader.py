@@ -52,8 +52,15 @@ class CampaignReader:
         """
         store = open_store(storage, create=False)
         check_name(name)
-        if store.head(name) is None:
+        head = store.head(name)
+        if head is None:
             raise unknown_campaign(name, store)
+        if head.summary.get("segments") is not None:
+            raise ParameterError(
+                f"must be a campaign of one model; {name!r} follows segments: open it with FleetCampaign.open.",
+                owner="Campaign.open",
+                name="name",
+            )
         return cls(name, store, clock=clock)
 
     @property

@@ -1,13 +1,13 @@
 """Frozen records that a campaign returns: orders, receipts, status, and closed periods."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 from driftpace.formatting import known_number, plural, rows_and_labels
-from driftpace.records import AnnotatorReport, DelayPrice, Money, Outcome, Request, StepReport, Verdict
+from driftpace.records import AnnotatorReport, Assumption, DelayPrice, Money, Outcome, Request, StepReport, Verdict
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 from driftpace.tables.pool_mismatch import PoolMismatch
 from driftpace.typing import FloatArray
@@ -54,6 +54,17 @@ _ROUNDING = 1.0 + 1e-12  # a bound that meets its target may exceed it by this f
 
 DECISIONS = ("approved", "overridden")
 """The fields of an order that hold a :class:`Decision`."""
+
+
+def resolved_checks(missing: int, checks: Iterable[Assumption]) -> tuple[str, ...]:
+    """Return the checks whose failure an order resolves: too few rows while more are to be labelled, too little money.
+
+    Columns may be collinear in rows that are too few: a category that one row has and a flag of the same row.
+    """
+    if missing == 0:
+        return ("budget",)
+    few = any(check.name == "enough rows" and check.verdict is not Verdict.PASS for check in checks)
+    return ("budget", "enough rows", "curvature") if few else ("budget", "enough rows")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,16 +133,8 @@ class Order:
 
     @property
     def resolves(self) -> tuple[str, ...]:
-        """The checks whose failure the order itself may resolve: too few rows while more are to be labelled, too little money.
-
-        Columns may be collinear in rows that are too few: a category that one row has and a flag of the same row.
-        """
-        if self.missing == 0:
-            return ("budget",)
-        few = any(
-            check.name == "enough rows" and check.verdict is not Verdict.PASS for check in self.request.assumptions
-        )
-        return ("budget", "enough rows", "curvature") if few else ("budget", "enough rows")
+        """The checks whose failure the order itself may resolve."""
+        return resolved_checks(self.missing, self.request.assumptions)
 
     @property
     def code(self) -> int:

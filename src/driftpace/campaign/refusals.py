@@ -11,11 +11,13 @@ from driftpace.storage.base import Entry, Refusal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from driftpace.campaign import Campaign
+    from driftpace.campaign import Campaign, FleetCampaign
 
 
 @contextmanager
-def refusals_noted(campaign: "Campaign", *, source: str, who: str, dry_run: bool = False) -> Iterator[None]:
+def refusals_noted(
+    campaign: "Campaign | FleetCampaign", *, source: str, who: str, dry_run: bool = False
+) -> Iterator[None]:
     """Note a delivery that is refused within the context, and raise its error; a dry run notes nothing.
 
     >>> from driftpace.campaign import Campaign

@@ -67,7 +67,7 @@ def text_columns(definition: Definition, encoding: Encoding | None = None) -> li
     """Return the columns that are not parsed as numbers: ids, groups, classes and categories."""
     classes = None if definition.classes is None else definition.target
     period = None if definition.period is None or period_source(definition.period, ())[1] else definition.period
-    named = (definition.id, definition.groups, definition.annotator, classes, period)
+    named = (definition.segment, definition.id, definition.groups, definition.annotator, classes, period)
     categories = definition.categories if encoding is None else encoding.text_columns
     return [*categories, *definition.text, *(name for name in named if name is not None)]
 
@@ -207,6 +207,7 @@ def _shown_encoding(definition: Definition, columns: Columns, keep: BoolArray | 
         name
         for name in (
             definition.target,
+            definition.segment,
             definition.id,
             definition.groups,
             definition.weight,

@@ -14,6 +14,8 @@ name = {name}
 # Column to predict, and feature columns (default: all columns of the first delivery but dates, free text and ids).
 target = {target}
 {features}
+# Column with the name of a segment, such as a shop: each has a model of its own. Default: one model.
+{segment}
 # Column by which the rows of a table are put into periods: "wave", or "date:month" for the months of a date (day, week, quarter,
 # year); and whether 03/04/2010 is 3 April. Default: every table holds rows of the period it is delivered for.
 {period}
@@ -85,6 +87,7 @@ keep_rows = {keep_rows}
 _EXAMPLES: Mapping[str, Any] = {
     "description": "customers who will churn",
     "features": ["age", "visits"],
+    "segment": "shop",
     "period": "date:month",
     "dayfirst": True,
     "classes": ["no", "yes"],

@@ -52,6 +52,14 @@ def ask(
             metavar="FILE", help="Write the drawn rows to a .csv, .jsonl or .parquet file.", rich_help_panel=_ROWS
         ),
     ] = None,
+    per_segment: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write the drawn rows of each segment to a file of their own in this folder.",
+            rich_help_panel=_ROWS,
+        ),
+    ] = None,
     stratify: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Draw in proportion to the values of a column.", rich_help_panel=_ROWS),
@@ -85,7 +93,7 @@ def ask(
     """Compute how many rows to label this period, and draw them.
 
     Asking again returns the same order. With --key, your name of the period, a script may ask as often as it likes; a new key
-    opens the next period.
+    opens the next period. Of a campaign with segments, --out without --select writes the number of rows of each.
 
     Exit code: 0 label rows, 10 no rows this period, 20 the budget is exhausted, 30 a check failed that labelling the rows does
     not resolve, 2 error.
@@ -93,10 +101,38 @@ def ask(
     Example: driftpace ask churn --key 2026-W46 --select pool.csv --out tasks.csv
     """
     from driftpace.campaign.text import annotator_lines, base_lines, lateness_lines
+    from driftpace.cli.fleet import ask as ask_segments
+    from driftpace.cli.fleet import has_segments, refuse_options
     from driftpace.cli.options import user_name
     from driftpace.cli.output import print_order
     from driftpace.cli.stores import opened_campaign
 
+    if has_segments(storage, name):
+        refuse_options(
+            name,
+            stratify=stratify,
+            choose=None if choose is RowChoice.UNIFORM else choose,
+            as_=None if task_format is TaskFormat.TABLE else task_format,
+            instead=instead,
+            label_studio=label_studio,
+            project=project,
+        )
+        code = ask_segments(
+            name,
+            key=key,
+            pool=pool,
+            select=select,
+            sheet=sheet,
+            out=out,
+            per_segment=per_segment,
+            form=form,
+            dry_run=dry_run,
+            who=who,
+            storage=storage,
+        )
+        raise typer.Exit(code)
+    if per_segment is not None:
+        raise ParameterError(f"--per-segment must be left out for {name!r}, which has no segments; got it.")
     task = _Task.of(
         select=select,
         sheet=sheet,

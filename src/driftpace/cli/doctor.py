@@ -119,6 +119,9 @@ def _compare_with_log(store: "Store", name: str) -> tuple[CheckVerdict, str]:
     from driftpace.campaign import Campaign
     from driftpace.campaign.state import from_checkpoint, states_agree, to_checkpoint
 
+    head = store.head(name)
+    if head is not None and head.summary.get("segments") is not None:
+        return _compare_fleet(store, name)
     campaign = Campaign.open(name, storage=store)
     log = campaign.log()
     if [entry.seq for entry in log] != list(range(1, len(log) + 1)):
@@ -141,6 +144,24 @@ def _compare_with_log(store: "Store", name: str) -> tuple[CheckVerdict, str]:
         return CheckVerdict.FAIL, "The saved state differs from the one recomputed from the log."
     how = "identical" if exact else "equal up to rounding (written on another machine or with another library version)"
     return CheckVerdict.PASS, f"{len(log):,} log entries, recomputed: {how}."
+
+
+def _compare_fleet(store: "Store", name: str) -> tuple[CheckVerdict, str]:
+    """Compute every segment again from the log, and compare them with those that are saved."""
+    from driftpace.campaign import FleetCampaign
+    from driftpace.campaign.fleet.verification import compare_with_log
+
+    found = compare_with_log(FleetCampaign.open(name, storage=store))
+    if found.problem is not None:
+        return CheckVerdict.FAIL, found.problem
+    if not found.recomputed:
+        return CheckVerdict.WARN, f"{found.entries:,} log entries; rows are not stored, so it cannot be recomputed."
+    how = (
+        "identical"
+        if found.exact
+        else "equal up to rounding (written on another machine or with another library version)"
+    )
+    return CheckVerdict.PASS, f"{found.entries:,} log entries, {found.segments:,} segments recomputed: {how}."
 
 
 def _has_all_rows(store: "Store", name: str, log: "Sequence[Entry]") -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from driftpace.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
-    from driftpace.campaign import Campaign
+    from driftpace.campaign import Campaign, FleetCampaign
     from driftpace.tables import Column
 
 ROW_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
@@ -82,7 +82,7 @@ def printable(text: str) -> str:
 
 
 def read_rows(
-    campaign: "Campaign",
+    campaign: "Campaign | FleetCampaign",
     name: str,
     data: bytes | Path,
     *,
@@ -106,9 +106,9 @@ def read_rows(
     )
 
 
-def read_table_option(path: Path, sheet: str | None = None) -> "dict[str, Column]":
-    """Return the columns of the file given by ``--table``."""
+def read_table_option(path: Path, sheet: str | None = None, *, as_text: Sequence[str] = ()) -> "dict[str, Column]":
+    """Return the columns of the file given by ``--table``, those in ``as_text`` as texts."""
     from driftpace.tables import LOCAL_LIMITS, read_columns
 
     require_table(path, "--table")
-    return read_columns(path, owner="--table", limits=LOCAL_LIMITS, sheet=sheet)
+    return read_columns(path, owner="--table", limits=LOCAL_LIMITS, as_text=as_text, sheet=sheet)

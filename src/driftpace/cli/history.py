@@ -8,10 +8,15 @@ import typer
 
 from driftpace.cli.options import Name, ShownList, Storage
 from driftpace.cli.output import ListForm
+from driftpace.errors import ParameterError
 
 
 def ledger(
     name: Name,
+    segment: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Only this segment, where the campaign has segments.", show_default=False),
+    ] = None,
     last: Annotated[int | None, typer.Option(help="Only the last N periods.", min=1, show_default=False)] = None,
     form: ShownList = ListForm.TABLE,
     storage: Storage = None,
@@ -25,9 +30,16 @@ def ledger(
     Example: driftpace ledger churn --last 12 --format csv
     """
     from driftpace.campaign.ledger import ledger_columns
+    from driftpace.cli.fleet import has_segments
+    from driftpace.cli.fleet import ledger as print_segments
     from driftpace.cli.output import print_csv, print_json, print_table
     from driftpace.cli.stores import opened_campaign
 
+    if has_segments(storage, name):
+        print_segments(name, segment=segment, last=last, form=form, storage=storage)
+        return
+    if segment is not None:
+        raise ParameterError(f"--segment must be left out for {name!r}, which has no segments; got {segment!r:.80}.")
     with opened_campaign(storage, name) as campaign:
         rows = campaign.ledger()[-(last or 0) :]
     if form is ListForm.TABLE:
@@ -100,6 +112,7 @@ def log(
     with opened_to_read(storage) as store:
         require_campaign(store, name)
         entries = store.entries(name) if last is None else store.latest(name, limit=min(last, MAX_COUNT))
+    entries = [entry for entry in entries if entry.kind != "saved" or form is not ListForm.TABLE]
     if form is ListForm.TABLE:
         rows = [
             (

@@ -1,6 +1,7 @@
 """``driftpace init``: create a campaign from options, from prompts at a terminal, or from a configuration file."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,8 +27,9 @@ from driftpace.errors import DriftpaceError, ParameterError
 from driftpace.losses import loss_names
 
 if TYPE_CHECKING:
-    from driftpace.campaign import Definition, Status
+    from driftpace.campaign import Definition
     from driftpace.cli.output import Line
+    from driftpace.storage.base import Store
 
 _DATA, _TARGET, _BUDGET, _CREATION = ("Data", "Target accuracy", "Budget", "Creation")
 _PRICES = ("fixed", "per_sample", "currency")
@@ -74,6 +76,15 @@ def init(
         typer.Option(
             metavar="PART,...",
             help="Features to make of the dates of --table: month, weekday, hour, or such as date:month.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    segment: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column with the name of a segment, such as a shop: each has a model of its own; --table shows them.",
             show_default=False,
             rich_help_panel=_DATA,
         ),
@@ -346,6 +357,7 @@ def init(
         "features": features,
         "exclude": exclude,
         "calendar": calendar,
+        "segment": segment,
         "period": period,
         "dayfirst": dayfirst,
         "text": text,
@@ -453,6 +465,7 @@ class _Creation:
                 f"{missing[0]} must be given, or --template to write {name}.toml and edit it, or --file; got none of them."
             )
         from driftpace.campaign import Definition
+        from driftpace.formatting import plural
 
         settings, notes = infer(str(name), given)
         definition = Definition.of(settings) if self.model is None else self._with_model(settings)
@@ -462,16 +475,23 @@ class _Creation:
                 f"{place} must not exist, because it is written; to create the campaign it defines, run: "
                 f"driftpace init --file {place}."
             )
-        self._create(definition, notes, place=place)
+        segments = _segments(definition, given)
+        if segments:
+            notes.append(("Segments", f"{plural(len(segments), 'segment')} by {definition.segment}"))
+        self._create(definition, notes, place=place, segments=segments)
 
     def _create(
-        self, definition: "Definition", notes: list["Line"], *, place: Path | None = None, file: Path | None = None
+        self,
+        definition: "Definition",
+        notes: list["Line"],
+        *,
+        place: Path | None = None,
+        file: Path | None = None,
+        segments: Sequence[str] = (),
     ) -> None:
         """Create the campaign and write its configuration to ``place``, or from the configuration ``file``."""
-        from driftpace.campaign import Campaign
         from driftpace.campaign.inference import describe_task
         from driftpace.campaign.period_column import example_key
-        from driftpace.campaign.serialization import status_json
         from driftpace.cli.files import printable
         from driftpace.cli.output import print_result
         from driftpace.cli.stores import find_campaign
@@ -479,9 +499,7 @@ class _Creation:
         from driftpace.storage import MemoryStore
 
         name = definition.name
-        status = Campaign.create(
-            definition, storage=MemoryStore(), model=self.model
-        ).status()  # an error leaves no store behind
+        status = self._create_in(MemoryStore(), definition, segments)  # an error leaves no store behind
         where, existing = find_campaign(self.storage, name)
         if existing is not None:
             raise ParameterError(f"NAME must be unused in {where}; {name!r} exists.")
@@ -489,7 +507,7 @@ class _Creation:
             self._write_configuration(place, definition.to_values())
         if not self.dry_run:
             try:
-                where, status = self._store(definition)
+                where, status = self._store(definition, segments)
             except BaseException:
                 if place is not None:
                     place.unlink(missing_ok=True)
@@ -505,7 +523,7 @@ class _Creation:
             self.form,
             f"{name}: {'would be created' if self.dry_run else 'created'} in {where}.",
             {
-                **status_json(status),
+                **status,
                 "definition": definition.to_values(),
                 "storage": where,
                 "file": configuration,
@@ -520,14 +538,27 @@ class _Creation:
             dry_run=self.dry_run,
         )
 
-    def _store(self, definition: "Definition") -> "tuple[str, Status]":
-        from driftpace.campaign import Campaign
-        from driftpace.cli.options import user_name
+    def _store(self, definition: "Definition", segments: Sequence[str]) -> tuple[str, dict[str, Any]]:
         from driftpace.cli.stores import opened
 
         with opened(self.storage, create=True) as store:
-            made = Campaign.create(definition, storage=store, model=self.model, who=user_name(self.who))
-            return store.url, made.status()
+            return store.url, self._create_in(store, definition, segments)
+
+    def _create_in(self, store: "Store", definition: "Definition", segments: Sequence[str]) -> dict[str, Any]:
+        """Create the campaign in a store, and return its status as JSON values."""
+        from driftpace.cli.options import user_name
+
+        who = user_name(self.who)
+        if definition.segment is not None:
+            from driftpace.campaign import FleetCampaign
+            from driftpace.campaign.fleet.serialization import status_json as fleet_status
+
+            fleet = FleetCampaign.create(definition, storage=store, segments=segments, who=who)
+            return fleet_status(fleet.status(), segments=False)
+        from driftpace.campaign import Campaign
+        from driftpace.campaign.serialization import status_json
+
+        return status_json(Campaign.create(definition, storage=store, model=self.model, who=who).status())
 
     def _write_configuration(self, place: Path, settings: dict[str, Any]) -> None:
         from driftpace.campaign.template import template
@@ -540,6 +571,17 @@ class _Creation:
                 file.write(text)
 
 
+def _segments(definition: "Definition", given: dict[str, Any]) -> list[str]:
+    """Return the segments that ``--table`` has; none without it."""
+    if definition.segment is None or "table" not in given:
+        return []
+    from driftpace.campaign.fleet.sampling import names_in
+    from driftpace.cli.files import read_table_option
+
+    as_text = [definition.segment]
+    return sorted(set(names_in(read_table_option(given["table"], given.get("sheet"), as_text=as_text), definition)))
+
+
 def _roles(definition: "Definition") -> "list[Line]":
     """Return the columns with a role of their own, and how late labels may be."""
     from driftpace.formatting import plural
@@ -547,6 +589,7 @@ def _roles(definition: "Definition") -> "list[Line]":
     roles: list[Line] = [
         (label, column)
         for label, column in (
+            ("Segment", definition.segment),
             ("Groups", definition.groups),
             ("Weights", definition.weight),
             ("Exposure", definition.exposure),
@@ -567,6 +610,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
     settings: dict[str, Any] = {"name": name}
     for option in (
         "target",
+        "segment",
         "period",
         "dayfirst",
         "loss",

@@ -11,7 +11,7 @@ from driftpace.cli.output import Form, ListForm
 from driftpace.errors import ParameterError, ProtocolError
 
 if TYPE_CHECKING:
-    from driftpace.campaign import Campaign
+    from driftpace.campaign import Campaign, FleetCampaign
     from driftpace.campaign.records import Predicted
     from driftpace.tables import Column
 
@@ -52,7 +52,7 @@ def predict(
     """
     from driftpace.cli.files import ROW_ENDINGS, printable, require_output
     from driftpace.cli.output import one_line, print_note, print_result
-    from driftpace.cli.stores import opened_campaign
+    from driftpace.cli.stores import opened_any
     from driftpace.formatting import plural
 
     if out is not None and form is ListForm.CSV:
@@ -61,7 +61,7 @@ def predict(
         require_output(out, ROW_ENDINGS)
     if out is not None and out.exists() and not force:
         raise ParameterError(f"--out must be a new file unless --force is given; {str(out)!r} exists.")
-    with opened_campaign(storage, name) as campaign:
+    with opened_any(storage, name) as campaign:
         status = campaign.status()
         if status.last is None and campaign.definition.model is None:
             raise ProtocolError("there is no model yet because no period is closed; run ask and tell first.")
@@ -91,7 +91,9 @@ def predict(
     )
 
 
-def _predict(campaign: "Campaign", file: str, sheet: str | None) -> "tuple[dict[str, Column], Predicted]":
+def _predict(
+    campaign: "Campaign | FleetCampaign", file: str, sheet: str | None
+) -> "tuple[dict[str, Column], Predicted]":
     """Return the columns of a file, codes as they were written, and their predictions."""
     from driftpace.cli.files import read_bytes, read_rows
 

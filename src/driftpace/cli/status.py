@@ -33,6 +33,12 @@ def status(
 
         print_campaigns(storage, search="", limit=None, form=ListForm(form.value))
         return
+    from driftpace.cli.fleet import has_segments
+    from driftpace.cli.fleet import status as print_segments
+
+    if has_segments(storage, name):
+        print_segments(name, form, storage)
+        return
     if form is Form.JSON:
         from driftpace.campaign.serialization import status_json
         from driftpace.cli.output import print_json

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from driftpace.errors import ParameterError, StorageNotFoundError, UnknownCampaignError
 
 if TYPE_CHECKING:
-    from driftpace.campaign import Campaign
+    from driftpace.campaign import Campaign, FleetCampaign
     from driftpace.storage.base import Head, Store
 
 DEFAULT_STORAGE = "driftpace.db"
@@ -72,10 +72,25 @@ def find_campaign(place: str | None, name: str) -> "tuple[str, Head | None]":
 def opened_campaign(place: str | None, name: str) -> "Iterator[Campaign]":
     """Open a campaign; an unknown name is refused with the one that may have been meant."""
     with opened(place) as store:
-        require_campaign(store, name)
+        head = require_campaign(store, name)
+        if head.summary.get("segments") is not None:
+            raise ParameterError(
+                f"NAME must be a campaign of one model here; {name!r} follows segments, which ask, tell, status, ledger, log, "
+                "predict, undo and doctor work with."
+            )
         from driftpace.campaign import Campaign
 
         yield Campaign.open(name, storage=store)
+
+
+@contextmanager
+def opened_any(place: str | None, name: str) -> "Iterator[Campaign | FleetCampaign]":
+    """Open a campaign of one model or of segments."""
+    with opened(place) as store:
+        from driftpace.campaign import Campaign, FleetCampaign
+
+        fleet = require_campaign(store, name).summary.get("segments") is not None
+        yield FleetCampaign.open(name, storage=store) if fleet else Campaign.open(name, storage=store)
 
 
 def require_campaign(store: Any, name: str) -> Any:

@@ -54,6 +54,8 @@ def tell(
     Example: driftpace tell churn tasks.csv
     """
     from driftpace.campaign.refusals import refusals_noted
+    from driftpace.cli.fleet import has_segments, refuse_options
+    from driftpace.cli.fleet import tell as tell_segments
     from driftpace.cli.options import user_name
     from driftpace.cli.stores import opened_campaign
     from driftpace.errors import ParameterError
@@ -66,6 +68,22 @@ def tell(
         raise ParameterError("--label-studio and --project must be given together; got one of them.")
     if file is None and label_studio is None and not close:
         raise ParameterError("FILE must be a file of labelled rows, or --close must be given; got neither.")
+    if has_segments(storage, name):
+        refuse_options(name, accept_others=accept_others, balance=balance, label_studio=label_studio)
+        final = True if close else False if part else None
+        tell_segments(
+            name,
+            file,
+            key=key,
+            final=final,
+            sheet=sheet,
+            again=again,
+            form=form,
+            dry_run=dry_run,
+            who=who,
+            storage=storage,
+        )
+        return
     with opened_campaign(storage, name) as campaign:
         options: dict[str, Any] = {
             "key": key,

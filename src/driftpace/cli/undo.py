@@ -43,6 +43,8 @@ def undo(
 
     Example: driftpace undo churn --delivery w46.csv --reason "labels of the wrong week"
     """
+    from driftpace.cli.fleet import has_segments, refuse_options
+    from driftpace.cli.fleet import undo as undo_segments
     from driftpace.cli.options import user_name
     from driftpace.cli.stores import opened_campaign
     from driftpace.errors import ParameterError
@@ -51,6 +53,20 @@ def undo(
         raise ParameterError(
             "one of --delivery, --entry and --period must say what to undo; driftpace log lists entries."
         )
+    if has_segments(storage, name):
+        refuse_options(name, refund=refund)
+        undo_segments(
+            name,
+            entry=entry,
+            delivery=delivery,
+            period=period,
+            reason=reason,
+            form=form,
+            dry_run=dry_run,
+            who=who,
+            storage=storage,
+        )
+        return
     which = int(period) if period is not None and period.isdecimal() else period
     with opened_campaign(storage, name) as campaign:
         if isinstance(which, int) and any(row.key == period for row in campaign.ledger()):

@@ -306,16 +306,7 @@ class Fleet:
         path : str or path-like
             The file.
         """
-        state = FleetState(
-            method=self._method,
-            columns=self._columns,
-            epsilons=self._epsilons,
-            encoding=self._encoding,
-            segments=self._segments,
-            period=self._period,
-            keys=self._keys,
-        )
-        write_state(path, to_body(state))
+        write_state(path, to_body(self.snapshot()))
 
     @classmethod
     def load(
@@ -345,6 +336,29 @@ class Fleet:
             If the file is damaged, or was written by a newer version.
         """
         state = from_body(read_state(path), {} if loss is None else {"loss": loss})
+        return cls.from_snapshot(state, executor=executor, progress=progress)
+
+    def snapshot(self) -> FleetState:
+        """Return all that the fleet remembers, as a value that later calls do not change."""
+        return FleetState(
+            method=self._method,
+            columns=self._columns,
+            epsilons=self._epsilons,
+            encoding=self._encoding,
+            segments=MappingProxyType(dict(self._segments)),
+            period=self._period,
+            keys=self._keys,
+        )
+
+    @classmethod
+    def from_snapshot(
+        cls,
+        state: FleetState,
+        *,
+        executor: Any = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Self:
+        """Return a fleet that goes on from a snapshot; parameters as for :class:`Fleet`."""
         fleet = cls.__new__(cls)
         fleet._method, fleet._columns, fleet._epsilons = state.method, state.columns, dict(state.epsilons)
         fleet._encoding, fleet._segments = state.encoding, dict(state.segments)

@@ -30,6 +30,26 @@ class FleetState:
 
 def to_body(state: FleetState) -> dict[str, Any]:
     """Return a fleet as JSON values."""
+    return {**header_to_body(state), "segments": segments_to_body(state.segments)}
+
+
+def segments_to_body(segments: Mapping[str, Segment]) -> dict[str, Any]:
+    """Return segments as JSON values."""
+    return {name: _segment_to_body(segment) for name, segment in segments.items()}
+
+
+def segments_from_body(body: Mapping[str, Any]) -> dict[str, Segment]:
+    """Return the segments that were encoded."""
+    try:
+        return {name: _segment_from_body(one) for name, one in body.items()}
+    except StateFileError:
+        raise
+    except SHAPE_ERRORS as error:
+        raise StateFileError(f"the state does not have the shape this version reads: {error}") from error
+
+
+def header_to_body(state: FleetState) -> dict[str, Any]:
+    """Return all of a fleet but its segments as JSON values."""
     return {
         "kind": "fleet",
         "method": snapshot_to_body(state.method, state.method.begin()),
@@ -38,7 +58,6 @@ def to_body(state: FleetState) -> dict[str, Any]:
         "encoding": None if state.encoding is None else state.encoding.to_values(),
         "period": state.period,
         "keys": list(state.keys),
-        "segments": {name: _segment_to_body(segment) for name, segment in state.segments.items()},
     }
 
 
@@ -55,7 +74,7 @@ def from_body(body: Any, own: dict[str, Any]) -> FleetState:
             columns=FleetColumns(**{name: decode(value) for name, value in body["columns"].items()}),
             epsilons={name: float(value) for name, value in body["epsilons"].items()},
             encoding=None if body["encoding"] is None else Encoding.of(body["encoding"]),
-            segments={name: _segment_from_body(one) for name, one in body["segments"].items()},
+            segments=segments_from_body(body["segments"]),
             period=int(body["period"]),
             keys=tuple(body["keys"]),
         )

@@ -303,13 +303,22 @@ def tag_of(kind: type) -> str:
     >>> tag_of(SquaredLoss)
     'loss.squared'
     """
-    for tag, place in TYPES.items():
-        if place.rpartition(":")[2] == kind.__qualname__ and _class_at(place) is kind:
-            return tag
+    tag = _tag_in_types(kind)
+    if tag is not None:
+        return tag
     loss = find_loss_spec(kind)
     if loss is not None:
         return f"{_REGISTERED_LOSS}{loss.name}"
     raise NotEncodableError(f"{kind.__module__}.{kind.__qualname__} has no tag in driftpace's registry of saved types")
+
+
+@cache
+def _tag_in_types(kind: type) -> str | None:
+    """Return the first tag of a class in the registry; None where it has none."""
+    for tag, place in TYPES.items():
+        if place.rpartition(":")[2] == kind.__qualname__ and _class_at(place) is kind:
+            return tag
+    return None
 
 
 @cache

@@ -1,0 +1,194 @@
+"""Frozen records that a fleet campaign returns: orders, receipts, status, closed periods and undone entries."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from driftpace.campaign.fleet.table import SegmentTable
+from driftpace.campaign.records import BUY, SKIP, Stage
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FleetOrder:
+    """How many rows of all segments a period needs, and how far it is.
+
+    Parameters
+    ----------
+    campaign : str
+        Name of the campaign.
+    period : int
+        Number of the period.
+    key : str, optional
+        Your name of the period, such as 2026-W46.
+    samples : int
+        Rows of the whole period: ``received`` plus ``missing``.
+    received : int
+        Labelled rows delivered so far.
+    missing : int
+        Rows still to be labelled.
+    closed : bool
+        Whether the period is closed.
+    segments : SegmentTable
+        A row for each segment; none for a period that was closed before.
+    """
+
+    campaign: str
+    period: int
+    key: str | None
+    samples: int
+    received: int
+    missing: int
+    closed: bool = False
+    segments: SegmentTable = field(default_factory=SegmentTable)
+
+    @property
+    def code(self) -> int:
+        """Exit code of the command line: 0 label rows, 10 none are missing."""
+        return BUY if self.missing else SKIP
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FleetPeriod:
+    """A closed period of all segments.
+
+    Parameters
+    ----------
+    period, key
+        Its number, and your name of it.
+    at : str
+        When it was closed (UTC).
+    segments : int
+        Segments that the fleet had.
+    samples, received : int
+        Rows that were asked for, and delivered.
+    outcomes : mapping of str to int
+        Segments by outcome, such as "met"; see :class:`~driftpace.records.Outcome`.
+    not_met : int
+        Segments that do not meet their target.
+    without_rows : int
+        Segments without a row in the period.
+    set_aside : int
+        Segments whose last rows could not be used.
+    """
+
+    period: int
+    key: str | None
+    at: str
+    segments: int
+    samples: int
+    received: int
+    outcomes: Mapping[str, int]
+    not_met: int
+    without_rows: int
+    set_aside: int
+
+    def to_values(self) -> dict[str, Any]:
+        """Return the record as plain values."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return {**values, "outcomes": dict(self.outcomes)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FleetReceipt:
+    """What became of a delivery.
+
+    Parameters
+    ----------
+    rows : int
+        Rows that were added.
+    order : FleetOrder
+        The order of the period afterwards.
+    closed : FleetPeriod, optional
+        The period, if the delivery closed it.
+    repeated : int
+        Rows that were delivered before, by their id.
+    duplicate : int, optional
+        The log entry of the same delivery, which was counted before.
+    unlabelled : int
+        Rows without a target, which were left out.
+    rejected : mapping of str to str
+        Segments whose rows were set aside, and why.
+    added : tuple of str
+        Segments that appeared with these rows.
+    late : int, optional
+        The closed period that the rows were added to.
+    """
+
+    rows: int
+    order: FleetOrder
+    closed: FleetPeriod | None = None
+    repeated: int = 0
+    duplicate: int | None = None
+    unlabelled: int = 0
+    rejected: Mapping[str, str] = field(default_factory=dict)
+    added: tuple[str, ...] = ()
+    late: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FleetUndone:
+    """What was undone.
+
+    Parameters
+    ----------
+    entry : int
+        The log entry of the undo, which can be undone too.
+    undone : int
+        The log entry that no longer counts.
+    kind : str
+        What it was, such as "delivered".
+    rows : int
+        Rows that no longer count.
+    status : FleetStatus
+        The status afterwards.
+    """
+
+    entry: int
+    undone: int
+    kind: str
+    rows: int
+    status: "FleetStatus"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FleetStatus:
+    """The state of a fleet campaign.
+
+    Parameters
+    ----------
+    name : str
+        Name of the campaign.
+    period : int
+        Number of the current period.
+    stage : Stage
+        What the campaign waits for.
+    todo : str
+        The next step as a sentence.
+    target : str
+        The target of each segment.
+    order : FleetOrder, optional
+        The open order.
+    last : FleetPeriod, optional
+        The period closed last.
+    segments : SegmentTable
+        A row for each segment.
+    rows : int
+        Rows of the closed periods.
+    entries : int
+        Entries of the log.
+    created_at, updated_at : str
+        UTC.
+    """
+
+    name: str
+    period: int
+    stage: Stage
+    todo: str
+    target: str
+    order: FleetOrder | None
+    last: FleetPeriod | None
+    segments: SegmentTable
+    rows: int
+    entries: int
+    created_at: str
+    updated_at: str

@@ -1,0 +1,58 @@
+"""Records of fleet campaigns as JSON values."""
+
+from typing import Any
+
+from driftpace.campaign.fleet.records import FleetOrder, FleetPeriod, FleetReceipt, FleetStatus, FleetUndone
+
+
+def order_json(order: FleetOrder, *, segments: bool = True) -> dict[str, Any]:
+    """Return an order with a record for each segment; ``code`` is the exit code of ``driftpace ask``."""
+    values = {name: getattr(order, name) for name in FleetOrder.__slots__ if name != "segments"}
+    values |= {"code": order.code, "totals": order.segments.totals().to_values()}
+    return values | ({"segments": [row.to_values() for row in order.segments]} if segments else {})
+
+
+def period_json(period: FleetPeriod) -> dict[str, Any]:
+    """Return a closed period."""
+    return period.to_values()
+
+
+def receipt_json(receipt: FleetReceipt) -> dict[str, Any]:
+    """Return what became of a delivery, with the totals of the order."""
+    return {
+        "rows": receipt.rows,
+        "repeated": receipt.repeated,
+        "duplicate": receipt.duplicate,
+        "unlabelled": receipt.unlabelled,
+        "rejected": dict(receipt.rejected),
+        "added": list(receipt.added),
+        "late": receipt.late,
+        "closed": None if receipt.closed is None else period_json(receipt.closed),
+        "order": order_json(receipt.order, segments=False),
+    }
+
+
+def status_json(status: FleetStatus, *, segments: bool = True) -> dict[str, Any]:
+    """Return a status with a record for each segment, and those that matter."""
+    return {
+        "name": status.name,
+        "period": status.period,
+        "stage": status.stage.value,
+        "todo": status.todo,
+        "target": status.target,
+        "rows": status.rows,
+        "entries": status.entries,
+        "created_at": status.created_at,
+        "updated_at": status.updated_at,
+        "order": None if status.order is None else order_json(status.order, segments=False),
+        "last": None if status.last is None else period_json(status.last),
+        "totals": status.segments.totals().to_values(),
+        "attention": [row.to_values() for row in status.segments.attention()],
+        **({"segments": [row.to_values() for row in status.segments]} if segments else {}),
+    }
+
+
+def undone_json(undone: FleetUndone) -> dict[str, Any]:
+    """Return what was undone."""
+    values = {name: getattr(undone, name) for name in FleetUndone.__slots__ if name != "status"}
+    return {**values, "status": status_json(undone.status, segments=False)}
