@@ -35,8 +35,8 @@ def test_a_base_that_stays_right_is_left_alone(seed: int, monkeypatch: pytest.Mo
     assert false <= binom.ppf(0.999, periods, 0.05)
     train = retraining.train
 
-    def trained_on_all(base: Any, parts: Any, way: Any, *, now: int, rows: Any = None) -> Any:
-        return train(base, parts, way, now=now)
+    def trained_on_all(base: Any, parts: Any, how: Any, *, now: int, rows: Any = None) -> Any:
+        return train(base, parts, how, now=now)
 
     monkeypatch.setattr(retraining, "train", trained_on_all)
     false, periods = alarm_runs(World(name="level"), EPSILON, 2, seed=seed).false_alarms

@@ -185,7 +185,7 @@ class TestRefusals:
 
     def test_of_training_without_rows(self, model: Any) -> None:
         tracker = Tracker.for_model(model, epsilon=0.1, rng=0)
-        with pytest.raises(ProtocolError, match="needs labelled rows"):
+        with pytest.raises(ProtocolError, match="needs labelled rows, 40 or more"):
             tracker.retrain()
 
     def test_of_unknown_classes(self, rng: np.random.Generator) -> None:

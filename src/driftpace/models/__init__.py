@@ -15,8 +15,18 @@ if TYPE_CHECKING:
     from driftpace.models.lightgbm import LightGBMAdapter
     from driftpace.models.onnx import OnnxAdapter
     from driftpace.models.registry import adapt, register_adapter
-    from driftpace.models.retraining import Gain, ScoredRows, gain_of_training, held_out_scores, losses_of, train
+    from driftpace.models.retraining import (
+        Gain,
+        ScoredRows,
+        Training,
+        gain_of_training,
+        held_out_scores,
+        losses_of,
+        smooth_correction,
+        train,
+    )
     from driftpace.models.sklearn import SklearnAdapter
+    from driftpace.models.smooth import SmoothCorrection
     from driftpace.models.torch import TorchAdapter
     from driftpace.models.xgboost import XGBoostAdapter
 
@@ -32,7 +42,9 @@ __all__ = [
     "OnnxAdapter",
     "ScoredRows",
     "SklearnAdapter",
+    "SmoothCorrection",
     "TorchAdapter",
+    "Training",
     "XGBoostAdapter",
     "adapt",
     "adapter_of_artefact",
@@ -43,6 +55,7 @@ __all__ = [
     "losses_of",
     "read_model",
     "register_adapter",
+    "smooth_correction",
     "train",
 ]
 
@@ -64,6 +77,8 @@ if not TYPE_CHECKING:  # a type checker knows the names above and must reject an
             "HeadFeatures": "features",
             "ModelAdapter": "adapter",
             "ScoredRows": "retraining",
+            "SmoothCorrection": "smooth",
+            "Training": "retraining",
             "adapt": "registry",
             "adapter_of_artefact": "artefacts",
             "artefact_of": "artefacts",
@@ -72,6 +87,7 @@ if not TYPE_CHECKING:  # a type checker knows the names above and must reject an
             "log_odds": "adapter",
             "losses_of": "retraining",
             "register_adapter": "registry",
+            "smooth_correction": "retraining",
             "train": "retraining",
         },
     )

@@ -61,6 +61,8 @@ class ModelAdapter(ABC):
     """Whether :meth:`restore` needs the model again, because only its weights are saved."""
     takes_offset: bool = False
     """Whether :meth:`refit` can start from given scores."""
+    corrections: int = 0
+    """How many corrections of a first base it consists of."""
 
     def __init__(self, model: Any) -> None:
         self.model = model

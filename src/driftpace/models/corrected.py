@@ -1,4 +1,4 @@
-"""A model that was trained again from the scores of an earlier one: the sum of both."""
+"""An earlier model with its head and a correction of their scores: a model that was trained from them, or a smooth function."""
 
 import json
 from typing import Any
@@ -7,6 +7,7 @@ import numpy as np
 
 from driftpace.models.adapter import ModelAdapter
 from driftpace.models.features import HeadFeatures
+from driftpace.models.smooth import SmoothCorrection
 from driftpace.typing import FloatArray, IntArray
 
 
@@ -21,47 +22,57 @@ class CorrectedAdapter(ModelAdapter):
         What the head saw of it.
     coef : ndarray of shape (features + 1, outputs)
         The head, the intercept last, as scores of classes where there are several.
-    correction : ModelAdapter
+    correction : ModelAdapter or SmoothCorrection
         What is added.
     """
 
-    def __init__(self, base: ModelAdapter, features: HeadFeatures, coef: FloatArray, correction: ModelAdapter) -> None:
-        super().__init__(correction.model)
+    def __init__(
+        self, base: ModelAdapter, features: HeadFeatures, coef: FloatArray, correction: ModelAdapter | SmoothCorrection
+    ) -> None:
+        self._library = base if isinstance(correction, SmoothCorrection) else correction
+        super().__init__(self._library.model)
         self.base, self.head, self.coef, self.correction = base, features, coef, correction
+        self.corrections = base.corrections + 1
         self.task, self.labels, self.columns, self.features = base.task, base.labels, base.columns, base.features
-        self.takes_offset = correction.takes_offset
-        self.needs_model = correction.needs_model or base.needs_model
-        self.format = None if base.format is None or correction.format is None else "corrected"
+        self.takes_offset = self._library.takes_offset
+        self.needs_model = self._library.needs_model or base.needs_model
+        self.format = None if base.format is None or self._library.format is None else "corrected"
 
     def scores(self, X: Any) -> FloatArray:
         """Return the scores of the head on the earlier base, corrected."""
         before = self.base.checked_scores(X, X.shape[0], "Tracker.predict")
         phi = self.head.of(self.base, X, before)
-        total = np.column_stack([phi, np.ones(len(phi))]) @ self.coef + self.correction.checked_scores(
-            X, X.shape[0], "Tracker.predict"
-        )
+        total = np.column_stack([phi, np.ones(len(phi))]) @ self.coef
+        if isinstance(self.correction, SmoothCorrection):
+            total = total + self.correction.staged_scores(self.head.smooth_of(phi)).T
+        else:
+            total = total + self.correction.checked_scores(X, X.shape[0], "Tracker.predict")
         return np.asarray(total[:, 0] if self.outputs == 1 else total)
 
     def leaves(self, X: Any) -> IntArray | None:
         """Return the leaves of the earlier base and of the correction."""
-        parts = [leaves for leaves in (self.base.leaves(X), self.correction.leaves(X)) if leaves is not None]
+        parts = [leaves for leaves in (model.leaves(X) for model in self._models) if leaves is not None]
         return np.concatenate(parts, axis=1) if parts else None
 
     def hidden(self, X: Any) -> FloatArray | None:
         """Return the last hidden layers of the earlier base and of the correction."""
-        parts = [hidden for hidden in (self.base.hidden(X), self.correction.hidden(X)) if hidden is not None]
+        parts = [hidden for hidden in (model.hidden(X) for model in self._models) if hidden is not None]
         return np.concatenate(parts, axis=1) if parts else None
 
     @property
+    def _models(self) -> list[ModelAdapter]:
+        return [self.base] if isinstance(self.correction, SmoothCorrection) else [self.base, self.correction]
+
+    @property
     def trainable(self) -> bool:
-        """Whether the correction can be trained."""
-        return self.correction.trainable
+        """Whether its library can train."""
+        return self._library.trainable
 
     def refit(
         self, X: Any, y: FloatArray, *, sample_weight: FloatArray | None = None, offset: FloatArray | None = None
     ) -> ModelAdapter:
         """Return a model of the same kind, without the earlier ones."""
-        return self.correction.refit(X, y, sample_weight=sample_weight, offset=offset)
+        return self._library.refit(X, y, sample_weight=sample_weight, offset=offset)
 
     def dump(self) -> bytes:
         """Return all parts."""
@@ -70,7 +81,10 @@ class CorrectedAdapter(ModelAdapter):
 
         body = {
             "base": artefact_of(self.base),
-            "correction": artefact_of(self.correction),
+            "correction": encode(self.correction)
+            if isinstance(self.correction, SmoothCorrection)
+            else artefact_of(self.correction),
+            "smooth": isinstance(self.correction, SmoothCorrection),
             "features": encode(self.head),
             "coef": encode(self.coef),
         }
@@ -83,9 +97,14 @@ class CorrectedAdapter(ModelAdapter):
         from driftpace.storage.codec import decode
 
         body = json.loads(data)
+        if body["smooth"]:
+            correction = decode(body["correction"])
+        else:
+            again = model if body["correction"].get("needs_model") else None
+            correction = adapter_of_artefact(body["correction"], model=again)
         return cls(
             adapter_of_artefact(body["base"], model=model if body["base"].get("needs_model") else None),
             decode(body["features"]),
             decode(body["coef"]),
-            adapter_of_artefact(body["correction"], model=model if body["correction"].get("needs_model") else None),
+            correction,
         )

@@ -137,12 +137,13 @@ class HeadFeatures:
         return np.column_stack(parts)
 
     def smooth(self, base: ModelAdapter, X: Any) -> FloatArray:
-        """Return rows as numbers of about unit variance: the columns, or scores and components where the head sees no columns."""
-        phi = self.of(base, X, base.checked_scores(X, count_rows(X), "Tracker.tell"))
+        """Return what a smooth correction sees of rows: the columns, or scores and components where the head sees no columns."""
+        return self.smooth_of(self.of(base, X, base.checked_scores(X, count_rows(X), "Tracker.tell")))
+
+    def smooth_of(self, phi: FloatArray) -> FloatArray:
+        """Return the same of rows whose features are known."""
         outputs = max(self.outputs - 1, 1)
-        if self.encoding is not None:
-            return phi[:, outputs : outputs + len(self.kept)]
-        return np.column_stack([phi[:, :outputs] / max(float(phi[:, :outputs].std()), _LEAST_SCALE), phi[:, outputs:]])
+        return phi if self.encoding is None else phi[:, outputs : outputs + len(self.kept)]
 
 
 def _encoding(values: dict[str, Any]) -> "Encoding":

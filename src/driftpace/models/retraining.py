@@ -1,14 +1,15 @@
 """What training a model again would gain, estimated from labels that were bought for something else.
 
-The rows of the last periods are scored by the model in use. The model is trained on those of all periods but some, from the scores
-in use where it can be and from nothing, and compared on the periods left out, row by row, so that the noise of labels cancels.
-How much training pays, and from where, is chosen on the other periods, so that the gain is not that of a lucky choice. Rows that a
-model in use was fitted to look easier than they are: :func:`held_out_scores` takes out what a row did for its own score. Recent
-periods count more, so that what was lost in the last of them is seen.
+The rows of the last periods are scored by the model in use. The model is trained on most of them in several ways, and compared on
+those left out, row by row, so that the noise of labels cancels: from the scores in use where it can be, from nothing, with rows
+that count half after few periods or after many, and with more or less of its training. The way is chosen on the other rows, so
+that the gain is not that of a lucky choice. Rows that a model in use was fitted to look easier than they are:
+:func:`held_out_scores` takes out what a row did for its own score. Recent periods count more, so that what was lost in the last of
+them is seen.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,19 +20,19 @@ from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.losses.softmax import helmert
 from driftpace.models.adapter import ModelAdapter
 from driftpace.models.rows import join, take
+from driftpace.models.smooth import SmoothCorrection
 from driftpace.typing import FloatArray, IntArray
 
-Way = Literal["correction", "fresh"]
+Way = Literal["correction", "fresh", "smooth"]
 
-FOLDS = 5
+FOLDS, FOLDS_OF_MANY, MANY_ROWS = 5, 3, 800
+"""Parts of the rows, each left out once; fewer of them with many rows, where a smaller share to train on hardly matters."""
+
 LEAST_ROWS = 40
 """Fewer rows than this are no evidence of anything."""
 
-LEAST_PERIODS = 2
-"""A model is judged in periods that it was not trained on."""
-
-HALF_LIFE = 8.0
-"""Periods after which a row counts half when a model is trained."""
+HALF_LIVES: dict[Way, tuple[float, ...]] = {"correction": (8.0,), "fresh": (2.0, 8.0)}
+"""Periods after which a row counts half when a model is trained: those that are tried."""
 
 HALF_LIFE_JUDGED = 1.5
 """Periods after which a row counts half when the gain is averaged."""
@@ -45,17 +46,11 @@ CONFIDENCE = 1.2816
 JUDGED_ROWS = 3_000
 """The most rows that the gain is averaged over, the newest."""
 
-SMOOTH_ROWS = 600
-"""The most rows that a smooth correction is fitted to."""
-
-RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)
-"""Noise against the size of a smooth correction: those that are tried."""
-
-BANDWIDTH = 0.7
-"""The width of the kernel of a smooth correction, in standard deviations, times the root of the number of columns."""
-
 MOST_LEVERAGE = 0.5
 """The largest share of its own score that a row is taken to have."""
+
+MOST_CORRECTIONS = 12
+"""The most corrections on top of each other: a base with so many is trained from nothing."""
 
 _LEAST_CLUSTERS = 4
 
@@ -79,21 +74,27 @@ class ScoredRows:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Gain:
-    """What the base lacks: the mean fall of the loss with its standard error, and how training is best done.
+class Training:
+    """How a base is trained again.
 
-    The fall is that of the model trained again or, where it is larger, of a smooth correction fitted to the same rows: few rows
-    show by it what trees need many to learn. ``trained`` is the mean fall of the model alone; ``way`` says whether its training
-    starts from the scores in use or from nothing, ``stage`` how much of it pays.
+    From the scores in use or from nothing, or left and corrected by a smooth function; the periods after which a row counts half;
+    and how much of the training is used.
     """
+
+    way: Way
+    half_life: float
+    stage: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gain:
+    """What the base lacks: the mean fall of the loss with its standard error, and the training that was found best."""
 
     mean: float
     error: float
-    trained: float
     rows: int
     periods: int
-    way: Way
-    stage: int
+    best: Training
 
     @property
     def lower(self) -> float:
@@ -136,24 +137,43 @@ def held_out_scores(loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatA
 
 
 def train(
-    base: ModelAdapter, parts: Sequence[ScoredRows], way: Way, *, now: int, rows: Sequence[IntArray] | None = None
+    base: ModelAdapter,
+    parts: Sequence[ScoredRows],
+    how: Training,
+    *,
+    now: int,
+    rows: Sequence[IntArray] | None = None,
 ) -> ModelAdapter:
-    """Return the model trained again on rows, which count less the older they are.
+    """Return the model trained again on rows, which count less the older they are, all of its stages.
 
     A correction uses rows with scores only, since the base has seen the others. ``rows`` selects some of each part.
     """
     chosen = []
     for place, part in enumerate(parts):
         at = np.arange(len(part)) if rows is None else rows[place]
-        if len(at) and (way == "fresh" or part.scores is not None):
+        if len(at) and (how.way == "fresh" or part.scores is not None):
             chosen.append((part, at))
     X = join([take(part.X, at) for part, at in chosen])
     y = np.concatenate([part.y[at] for part, at in chosen])
-    weights = np.concatenate([0.5 ** ((now - part.period) / HALF_LIFE) * _weights(part)[at] for part, at in chosen])
+    weights = np.concatenate([0.5 ** ((now - part.period) / how.half_life) * _weights(part)[at] for part, at in chosen])
     offset = None
-    if way == "correction":
+    if how.way == "correction":
         offset = np.concatenate([part.scores[at] for part, at in chosen if part.scores is not None])
     return base.refit(X, y, sample_weight=weights / weights.mean(), offset=offset)
+
+
+def smooth_correction(
+    loss: LinearLoss,
+    parts: Sequence[ScoredRows],
+    how: Training,
+    *,
+    now: int,
+    window: int,
+    columns: Callable[[Any], FloatArray],
+) -> SmoothCorrection:
+    """Return the smooth correction of the scores in use, fitted to the rows that the gain was judged by."""
+    judged = _Judged(parts, now, window)
+    return judged.smooth(loss, columns, np.arange(len(judged.y))).ridge(how.stage)
 
 
 def gain_of_training(
@@ -165,7 +185,7 @@ def gain_of_training(
     window: int = 8,
     columns: Callable[[Any], FloatArray] | None = None,
 ) -> Gain | None:
-    """Return what training the base again would gain; None where periods or rows are too few, or of one class.
+    """Return what training the base again would gain; None where rows are too few, or of one class.
 
     Parameters
     ----------
@@ -182,45 +202,73 @@ def gain_of_training(
     columns : callable, optional
         Rows as numbers of unit variance, for a smooth correction.
     """
-    judged = _judged(parts, now - window)
-    total = sum(len(part) for part in judged)
-    if (
-        len(judged) < LEAST_PERIODS
-        or total < LEAST_ROWS
-        or len(np.unique(np.concatenate([part.y for part in judged]))) < 2
-    ):
+    judged = _Judged(parts, now, window)
+    if len(judged.y) < LEAST_ROWS or len(np.unique(judged.y)) < 2:
         return None
-    ways: tuple[Way, ...] = ("correction", "fresh") if base.takes_offset else ("fresh",)
+    choices: list[Training] = []
+    tables: list[FloatArray] = []
     try:
-        falls = {way: np.concatenate(_falls(base, loss, parts, judged, way, now), axis=1) for way in ways}
+        for how in _offers(base):
+            falls = _falls(base, loss, parts, judged, how)
+            choices += [Training(way=how.way, half_life=how.half_life, stage=stage) for stage in range(len(falls))]
+            tables.append(falls)
     except DataError:  # such as folds of one class, which not every library trains on
         return None
-    choices = [(way, stage) for way in ways for stage in range(len(falls[way]))]
-    trained = np.concatenate([falls[way] for way in ways])
-    fold = np.concatenate(_folds(judged))
-    ages = np.concatenate([np.full(len(part), float(now - part.period)) for part in judged])
-    weights = 0.5 ** (ages / HALF_LIFE_JUDGED) * np.concatenate([_weights(part) for part in judged])
-    table = trained
-    if columns is not None and isinstance(loss, LinearLoss):
-        table = np.concatenate([trained, _smooth_falls(loss, judged, fold, ages, columns)])
-    way, stage = choices[int(np.argmax(trained @ weights))]
-    mean, error = _mean(_chosen(table, fold, weights), weights, ages)
-    alone = float(_chosen(trained, fold, weights) @ weights) / float(weights.sum())
-    return Gain(mean=mean, error=error, trained=alone, rows=total, periods=len(judged), way=way, stage=stage)
+    if columns is not None and isinstance(loss, LinearLoss) and base.corrections < MOST_CORRECTIONS:
+        falls = _smooth_falls(loss, judged, columns)
+        choices += [Training(way="smooth", half_life=HALF_LIFE_JUDGED, stage=stage) for stage in range(len(falls))]
+        tables.append(falls)
+    table = np.concatenate(tables)
+    mean, error = _mean(_chosen(table, judged.fold, judged.weights), judged.weights, judged.ages)
+    best = choices[int(np.argmax(table @ judged.weights))]
+    return Gain(mean=mean, error=error, rows=len(judged.y), periods=len(judged.parts), best=best)
 
 
-def _judged(parts: Sequence[ScoredRows], after: int) -> list[ScoredRows]:
-    """Return the scored parts after a period, the newest up to a number of rows and two of them in any case."""
-    judged: list[ScoredRows] = []
+def _offers(base: ModelAdapter) -> list[Training]:
+    """Return the ways to train a base, stages aside."""
+    continued = base.takes_offset and base.corrections < MOST_CORRECTIONS
+    ways: tuple[Way, ...] = ("correction", "fresh") if continued else ("fresh",)
+    return [Training(way=way, half_life=half_life) for way in ways for half_life in HALF_LIVES[way]]
+
+
+class _Judged:
+    """The rows that are compared on: those of the newest scored parts, with their folds, ages and weights."""
+
+    def __init__(self, parts: Sequence[ScoredRows], now: int, window: int) -> None:
+        self.now = now
+        self.parts = _newest(parts, now - window)
+        rows = [len(part) for part in self.parts]
+        folds = FOLDS if sum(rows) < MANY_ROWS else FOLDS_OF_MANY
+        none = np.zeros(0)
+        self.y = np.concatenate([none, *(part.y for part in self.parts)])
+        self.scores = np.concatenate([part.scores for part in self.parts if part.scores is not None] or [none])
+        self.fold = np.arange(len(self.y)) % folds
+        self.ages = np.repeat([float(now - part.period) for part in self.parts], rows)
+        self.weights = 0.5 ** (self.ages / HALF_LIFE_JUDGED) * np.concatenate([none, *map(_weights, self.parts)])
+        self._starts = np.concatenate([[0], np.cumsum(rows, dtype=np.int64)])
+
+    def of_part(self, place: int) -> slice:
+        """Return where the rows of a part are."""
+        return slice(int(self._starts[place]), int(self._starts[place + 1]))
+
+    def smooth(self, loss: LinearLoss, columns: Callable[[Any], FloatArray], at: IntArray) -> SmoothCorrection:
+        """Return the smooth correction that some rows show."""
+        Z = np.concatenate([columns(part.X) for part in self.parts])
+        return SmoothCorrection.fit(loss, Z[at], self.scores[at, 0], loss.encode(self.y)[at], self.weights[at])
+
+
+def _newest(parts: Sequence[ScoredRows], after: int) -> list[ScoredRows]:
+    """Return the scored parts after a period, the newest up to a number of rows and one of them in any case."""
+    newest: list[ScoredRows] = []
     rows = 0
     for part in reversed(parts):
         if part.scores is None or not len(part) or part.period <= after:
             continue
         rows += len(part)
-        if len(judged) >= LEAST_PERIODS and rows > JUDGED_ROWS:
+        if newest and rows > JUDGED_ROWS:
             break
-        judged.append(part)
-    return judged[::-1]
+        newest.append(part)
+    return newest[::-1]
 
 
 def _weights(part: ScoredRows) -> FloatArray:
@@ -238,71 +286,55 @@ def _chosen(table: FloatArray, fold: IntArray, weights: FloatArray) -> FloatArra
     return each
 
 
-def _smooth_falls(
-    loss: LinearLoss,
-    judged: Sequence[ScoredRows],
-    fold: IntArray,
-    ages: FloatArray,
-    columns: Callable[[Any], FloatArray],
-) -> FloatArray:
-    """Return how much the loss of each row falls by a kernel ridge regression of the gradients of the other folds."""
-    Z = np.concatenate([columns(part.X) for part in judged])
-    scores = np.concatenate([part.scores[:, 0] for part in judged if part.scores is not None])
-    curve, y = loss.exact.curve, loss.encode(np.concatenate([part.y for part in judged]))
-    bend = max(float(np.mean(curve.bend(scores, y))), 1e-12)
-    residuals = -np.asarray(curve.slope(scores, y)) / bend
+def _smooth_falls(loss: LinearLoss, judged: _Judged, columns: Callable[[Any], FloatArray]) -> FloatArray:
+    """Return how much the loss of each row falls by the smooth correction of the other folds, (ridges, rows)."""
+    Z = np.concatenate([columns(part.X) for part in judged.parts])
+    curve, y, scores = loss.exact.curve, loss.encode(judged.y), judged.scores[:, 0]
     before = np.asarray(curve.phi(scores, y))
-    falls = np.zeros((len(RIDGES), len(y)))
-    root = np.sqrt(0.5 ** (ages / HALF_LIFE_JUDGED) * np.concatenate([_weights(part) for part in judged]))
-    for one in np.unique(fold):
-        held, at = fold == one, np.flatnonzero(fold != one)
-        at = at[:: -(-len(at) // SMOOTH_ROWS)]
-        values, basis = np.linalg.eigh(_kernel(Z[at], Z[at]) * root[at, None] * root[at])
-        across = _kernel(Z[held], Z[at]) * root[at] @ basis
-        along = basis.T @ (root[at] * residuals[at])
-        for place, ridge in enumerate(RIDGES):
-            moved = scores[held] + across @ (along / (np.maximum(values, 0.0) + ridge))
-            falls[place, held] = before[held] - np.asarray(curve.phi(moved, y[held]))
-    return falls
-
-
-def _kernel(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return Gaussian similarities of rows."""
-    apart = np.square(left).sum(axis=1)[:, None] + np.square(right).sum(axis=1) - 2.0 * left @ right.T
-    return np.asarray(np.exp(-np.maximum(apart, 0.0) / (2.0 * BANDWIDTH**2 * left.shape[1])))
-
-
-def _folds(judged: Sequence[ScoredRows]) -> list[IntArray]:
-    """Return the fold of each row of each part: whole periods, since rows of a period may be alike."""
-    return [np.full(len(part), place % FOLDS, dtype=np.int64) for place, part in enumerate(judged)]
+    falls = []
+    for one in np.unique(judged.fold):
+        held = judged.fold == one
+        made = SmoothCorrection.fit(loss, Z[~held], scores[~held], y[~held], judged.weights[~held])
+        moved = scores[held] + made.staged_scores(Z[held])
+        fall = np.zeros((len(moved), len(y)))
+        fall[:, held] = before[held] - np.array([curve.phi(each, y[held]) for each in moved])
+        falls.append(fall)
+    return np.asarray(np.sum(falls, axis=0))
 
 
 def _falls(
-    base: ModelAdapter,
-    loss: LinearLoss | VectorLoss,
-    parts: Sequence[ScoredRows],
-    judged: Sequence[ScoredRows],
-    way: Way,
-    now: int,
-) -> list[FloatArray]:
-    """Return how much the loss of each row falls with a model that did not see its fold, (stages, rows) for each judged part."""
-    folds = dict(zip((id(part) for part in judged), _folds(judged), strict=True))
-    falls: dict[int, Any] = {}
-    for one in range(FOLDS):
-        kept = [np.flatnonzero(folds[id(part)] != one) if id(part) in folds else np.arange(len(part)) for part in parts]
-        held = [part for part in judged if (folds[id(part)] == one).any()]
-        if not held:
-            continue
-        model = train(base, parts, way, now=now, rows=kept)
-        for part in held:
-            at = np.flatnonzero(folds[id(part)] == one)
-            assert part.scores is not None
-            staged = model.staged_scores(take(part.X, at)).reshape(-1, len(at), part.scores.shape[1])
-            scores = staged + part.scores[at] if way == "correction" else staged
-            before = losses_of(loss, part.scores[at], part.y[at])
-            fall = np.array([before - losses_of(loss, each, part.y[at]) for each in scores])
-            falls.setdefault(id(part), np.zeros((len(fall), len(part))))[:, at] = fall
-    return [falls[id(part)] for part in judged]
+    base: ModelAdapter, loss: LinearLoss | VectorLoss, parts: Sequence[ScoredRows], judged: _Judged, how: Training
+) -> FloatArray:
+    """Return how much the loss of each row falls with a model that did not see its fold, (stages, rows)."""
+    places = {id(part): place for place, part in enumerate(judged.parts)}
+    before = losses_of(loss, judged.scores, judged.y)
+    falls: FloatArray | None = None
+    for one in np.unique(judged.fold):
+        kept = [
+            np.flatnonzero(judged.fold[judged.of_part(places[id(part)])] != one)
+            if id(part) in places
+            else np.arange(len(part))
+            for part in parts
+        ]
+        model = train(base, parts, how, now=judged.now, rows=kept)
+        held = np.flatnonzero(judged.fold == one)
+        X = join([take(part.X, held_of) for part, held_of in _held(judged, one)])
+        scores = model.staged_scores(X).reshape(-1, len(held), judged.scores.shape[1])
+        if how.way == "correction":
+            scores = scores + judged.scores[held]
+        if falls is None:
+            falls = np.zeros((len(scores), len(judged.y)))
+        falls[:, held] = before[held] - np.array([losses_of(loss, each, judged.y[held]) for each in scores])
+    assert falls is not None
+    return falls
+
+
+def _held(judged: _Judged, fold: int) -> Iterator[tuple[ScoredRows, IntArray]]:
+    """Yield the parts with their rows in a fold."""
+    for place, part in enumerate(judged.parts):
+        at = np.flatnonzero(judged.fold[judged.of_part(place)] == fold)
+        if len(at):
+            yield part, at
 
 
 def _mean(each: FloatArray, weights: FloatArray, period: IntArray) -> tuple[float, float]:

@@ -13,7 +13,7 @@ class Retraining:
         Whether the gain exceeds a fifth of the target and its lower end is above zero.
     gain, error : float, optional
         How much the loss is expected to fall, with the standard error; None while there are too few rows. It is what a model
-        trained again, or a smooth correction fitted to the same rows, gains in periods left out.
+        trained again, or a smooth correction of the one in use, gains on rows left out.
     lower : float, optional
         The lower end of the gain, at 90 %.
     threshold : float
@@ -22,8 +22,8 @@ class Retraining:
         The labels that it was estimated from, which were bought for the head.
     since : int
         The periods since the base was trained, as far as the tracker knows.
-    way : {"correction", "fresh"}, optional
-        How training is best done: from the scores of the model in use, or from nothing.
+    way : {"correction", "fresh", "smooth"}, optional
+        How training is best done: from the scores of the model in use, from nothing, or by a smooth correction of these scores.
 
     Examples
     --------

@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # importing NumPy takes a while, and small records do without
 FORMAT = 1
 """Changes when saved states and logs are laid out differently: their keys, tags and encodings."""
 
-METHOD = 3
+METHOD = 4
 """Changes when the same events would give other numbers; a log written under another number is not replayed to verify it."""
 
 TYPES: dict[str, str] = {
@@ -131,6 +131,8 @@ TYPES: dict[str, str] = {
     # the wide method
     "model.rows": "driftpace.models:ScoredRows",
     "model.gain": "driftpace.models:Gain",
+    "model.training": "driftpace.models:Training",
+    "model.smooth-correction": "driftpace.models:SmoothCorrection",
     "model.head": "driftpace.models:Head",
     "model.head-features": "driftpace.models:HeadFeatures",
     "wide.spectrum": "driftpace.wide:Spectrum",

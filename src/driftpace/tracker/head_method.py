@@ -142,7 +142,14 @@ class HeadMethod:
     def trained(self, state: HeadState) -> ModelAdapter:
         """Return the base trained again on the rows that are kept, in the way that was found best."""
         return trained_again(
-            state.adapter, state.rows, state.gain, state.head_features, state.coef, now=state.period - 1
+            state.adapter,
+            cast("LinearLoss | VectorLoss", self.spec.loss),
+            state.rows,
+            state.gain,
+            state.head_features,
+            state.coef,
+            window=self.head.window,
+            now=state.period - 1,
         )
 
     def rebased(self, state: HeadState, base: StoredModel) -> HeadState:

@@ -15,9 +15,10 @@ from driftpace.models import (
     ScoredRows,
     gain_of_training,
     held_out_scores,
+    smooth_correction,
     train,
 )
-from driftpace.models.retraining import ALARM, Gain
+from driftpace.models.retraining import ALARM, LEAST_ROWS, Gain
 from driftpace.models.rows import join
 from driftpace.records import Retraining
 from driftpace.typing import FloatArray
@@ -129,20 +130,25 @@ def advice(gain: Gain | None, rows: Sequence[ScoredRows], *, target: float, peri
         rows=sum(len(part) for part in judged) if gain is None else gain.rows,
         periods=len({part.period for part in judged}) if gain is None else gain.periods,
         since=period - trained,
-        way=None if gain is None else gain.way,
+        way=None if gain is None else gain.best.way,
     )
 
 
 def trained_again(
     base: ModelAdapter,
+    loss: LinearLoss | VectorLoss,
     rows: Sequence[ScoredRows],
     gain: Gain | None,
     features: HeadFeatures | None,
     coef: FloatArray | None,
     *,
+    window: int,
     now: int,
 ) -> ModelAdapter:
-    """Return the base trained again in the way that was found best; ``coef`` is that of the head."""
+    """Return the base trained again in the way that was found best, or refuse to where none is better than the model in use.
+
+    ``coef`` is that of the head.
+    """
     if not base.trainable:
         raise ParameterError(
             f"must be given, since driftpace cannot train a model of {type(base).__name__} again; got None.",
@@ -151,10 +157,18 @@ def trained_again(
         )
     if gain is None or features is None or coef is None:
         raise ProtocolError(
-            "retrain() needs labelled rows of two periods or more since the model was last trained, with different targets, "
-            "of each class where there are classes; call tell() first."
+            f"retrain() needs labelled rows, {LEAST_ROWS} or more since the model was last trained, with different targets, of "
+            "each class where there are classes; call tell() first."
         )
-    trained = train(base, rows, gain.way, now=now).stage(gain.stage)
-    if gain.way == "fresh":
-        return trained
-    return CorrectedAdapter(base, features, head_matrix(coef, base.outputs), trained)
+    if gain.mean <= 0.0:
+        raise ProtocolError(
+            f"retrain() keeps the base: no training that was tried is better than the model in use (the loss would change by "
+            f"{-gain.mean:+.2g} ± {gain.error:.2g}); pass model= to replace it."
+        )
+    how, matrix = gain.best, head_matrix(coef, base.outputs)
+    if how.way == "smooth":
+        assert isinstance(loss, LinearLoss)
+        smooth = smooth_correction(loss, rows, how, now=now, window=window, columns=lambda X: features.smooth(base, X))
+        return CorrectedAdapter(base, features, matrix, smooth)
+    trained = train(base, rows, how, now=now).stage(how.stage)
+    return trained if how.way == "fresh" else CorrectedAdapter(base, features, matrix, trained)

@@ -346,7 +346,7 @@ class ModelTracker:
         return advice(state.gain, state.rows, target=target, period=report.period, trained=state.trained)
 
     def retrain(self, model: Any = None) -> Retraining | None:
-        """Train the base again on the rows bought so far, which count less the older they are; no label is bought for it.
+        """Train the base again on the rows bought so far, in the way that proved best on rows left out; no label is bought for it.
 
         The head then begins anew, and expects the drift that was seen before.
 
@@ -363,7 +363,8 @@ class ModelTracker:
         Raises
         ------
         ProtocolError
-            If rows of the open period were delivered, or there are none to train on.
+            If rows of the open period were delivered, there are none to train on, or no training that was tried is better than
+            the model in use.
         """
         state, head = self._state, self._head
         if state.open_rows:
@@ -414,7 +415,16 @@ class ModelTracker:
         """Return the base trained again in the way that was found best."""
         state, head = self._state, self._head
         coef = head.snapshot()[1].coef
-        return trained_again(state.base, state.rows, state.gain, state.features, coef, now=head.period - 1)
+        return trained_again(
+            state.base,
+            self._loss,
+            state.rows,
+            state.gain,
+            state.features,
+            coef,
+            window=self._head_settings.window,
+            now=head.period - 1,
+        )
 
     def step(self, draw: Callable[[int], tuple[Any, ...]], *, pool: int | None = None) -> StepReport:
         """Run a whole period: ask, draw rows until there are enough or no more, and close it.
