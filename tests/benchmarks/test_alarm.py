@@ -24,7 +24,7 @@ def test_false_alarms_and_power_are_counted_by_the_truth() -> None:
 def test_a_base_that_stays_right_is_left_alone(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """At most one period in twenty has the advice; the gaps there are below a third of the target.
 
-    Error budget: at a rate of one in twenty, more than the binomial quantile of 0.999 has a chance of 1e-3 (six of 200 had it
+    Error budget: at a rate of one in twenty, more than the binomial quantile of 0.999 has a chance of 1e-3 (none of 200 had it
     in the benchmark: then far less). The control trains on the rows that it compares on, and must exceed that quantile.
     """
     false = periods = 0

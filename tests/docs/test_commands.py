@@ -67,7 +67,8 @@ def raw_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             words = rng.choice(topics.get(topic, ["hello", "thanks", "question", "hours"]), 6)
             writer.writerow([f"T{number:04d}", " ".join(words), topic])
     flats = rng.uniform([20, 1, 0], [120, 5, 30], (3000, 3))
-    prices = 3 * flats[:, 0] + 20 * flats[:, 1] - 2 * flats[:, 2] + rng.normal(0, 20, len(flats))
+    before = 3 * flats[:, 0] + 20 * flats[:, 1] - 2 * flats[:, 2] + rng.normal(0, 20, len(flats))
+    prices = before + 2 * flats[:, 0] * (flats[:, 2] < 10)  # which no head on the earlier model reaches
     for name, columns in (("pool.csv", 4), ("flats.csv", 5)):
         with open(name, "w", newline="") as file:
             writer = csv.writer(file)
@@ -75,7 +76,7 @@ def raw_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             for number, (values, price) in enumerate(zip(flats.round(1), prices.round(1), strict=True)):
                 writer.writerow([f"F{number:04d}", *values, price][:columns])
     model = LGBMRegressor(n_estimators=20, verbose=-1, n_jobs=1)
-    model.fit(pd.DataFrame(flats, columns=["area", "rooms", "distance"]), prices - 30)
+    model.fit(pd.DataFrame(flats, columns=["area", "rooms", "distance"]), before)
     model.booster_.save_model("model.txt")
     return tmp_path
 
