@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.errors import ConflictError, ParameterError, ProtocolError
+from driftpace.errors import ConflictError, DataError, ParameterError, ProtocolError
 from driftpace.storage import MemoryStore
 
 POOL: dict[str, list[Any]] = {
@@ -50,6 +50,24 @@ def test_a_dry_run_records_nothing_and_draws_what_is_drawn_then(campaign: Campai
     trial = campaign.sample(POOL, dry_run=True)
     assert campaign.drawn() == ()
     assert campaign.sample(POOL).ids == trial.ids
+
+
+def test_a_pool_that_does_not_fit_the_definition_is_refused_before_labels_are_bought() -> None:
+    definition = {"name": "a", "target": "y", "features": ["x", "city"], "id": "id", "epsilon": 0.1, "seed": 1}
+    campaign = Campaign.create(definition, storage=MemoryStore())
+    campaign.ask()
+    with pytest.raises(
+        DataError, match=r"feature 'city' must be numeric; it holds text; list its categories in the definition"
+    ):
+        campaign.sample(POOL)
+    assert campaign.drawn() == ()
+
+
+def test_rows_of_a_pool_without_an_id_are_not_drawn(campaign: Campaign) -> None:
+    gaps = ["NA" if place in (3, 9) else None if place == 5 else f"r{place}" for place in range(60)]
+    sample = campaign.sample({**POOL, "id": gaps})
+    assert (sample.skipped, sample.eligible, sample.invalid) == (3, 57, {"without id": 3})
+    assert set(sample.ids) <= {f"r{place}" for place in range(60)}
 
 
 def test_invalid_rows_are_skipped_and_labels_are_not_copied(campaign: Campaign) -> None:

@@ -172,3 +172,20 @@ def test_columns_that_are_empty_for_one_class(rng: np.random.Generator) -> None:
     assert f"late is empty exactly where y is 'cancelled', in {int((codes == 3).sum())} rows" in leak.sentence
     two = (codes == 3).astype(np.float64)
     assert [leak.feature for leak in _leaks({"late": late, "honest": honest}, two)] == ["late"]
+
+
+def test_classes_that_alternate_row_by_row_are_not_a_leak() -> None:
+    """Cases and controls in pairs: the halves that features are judged on must not be every other row."""
+    rng = np.random.default_rng(4)
+    y = np.tile([0.0, 1.0], 200)
+    table = {
+        "x": rng.normal(size=400),
+        "city": rng.choice(list("abcdef"), 400),
+        "age": rng.integers(20, 60, 400),
+        "y": y,
+    }
+    columns = read_columns(table)
+    assert not find_leaks(columns, ["x", "city", "age"], "y", y, np.ones(400, dtype=np.bool_))
+    columns |= read_columns({"fee": np.where(y == 1.0, 5.0, 7.0) + 0.01 * rng.normal(size=400)})
+    leaks = find_leaks(columns, ["x", "city", "age", "fee"], "y", y, np.ones(400, dtype=np.bool_))
+    assert [leak.feature for leak in leaks] == ["fee"]

@@ -29,6 +29,7 @@ from driftpace.campaign.pool_check import Matched, match_pool
 from driftpace.campaign.records import LateRows, Order, Receipt, Revision
 from driftpace.campaign.replay import LogInForce
 from driftpace.campaign.row_choice import drawn_weights, with_drawn_weights
+from driftpace.campaign.row_warnings import row_warnings
 from driftpace.campaign.schema import Columns, current_encoding, labelled
 from driftpace.campaign.serialization import filled_cells_json, mapped_categories_json
 from driftpace.campaign.state import CampaignState
@@ -62,7 +63,8 @@ class Delivery:
 
     ``name`` identifies the delivery and ``digest`` its content; ``left_out`` counts rows that were ignored before. Rows of a
     table are ``encoded``. ``periods`` are those for which the rows were drawn, by their own account; ``accept_others`` takes rows
-    that were not drawn, ``balance`` weights the rows of the period. ``dayfirst`` is what its dates show that was not known.
+    that were not drawn, ``balance`` weights the rows of the period. ``dayfirst`` is what its dates show that was not known,
+    ``warnings`` what looks wrong in its rows.
     """
 
     X: Any
@@ -82,6 +84,7 @@ class Delivery:
     balance: bool = False
     exposure: Any = None
     dayfirst: bool | None = None
+    warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -156,6 +159,7 @@ def read_delivery(
         periods=rows.periods,
         annotators=rows.annotators,
         dayfirst=rows.dayfirst,
+        warnings=row_warnings(state.definition, columns, rows) if state.state.period == 1 else (),
         **options,
     )
 
@@ -255,6 +259,7 @@ def tell(
         late=late,
         revision=revision,
         more_labels=counted.more_labels,
+        warnings=tuple(delivery.warnings) if counted.taken else (),
         **left_out,
     )
 
@@ -318,6 +323,8 @@ def _entry_body(delivery: Delivery, matched: Matched, new: int, others: int) -> 
         body["digest"] = delivery.digest
     if delivery.dayfirst is not None:
         body["dayfirst"] = delivery.dayfirst
+    if delivery.warnings:
+        body["warnings"] = list(delivery.warnings)
     if others:
         body["others"] = others
     if matched.mismatch is not None:

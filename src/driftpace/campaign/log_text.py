@@ -225,6 +225,7 @@ def _delivered(entry: "Entry") -> Parts:
     if "mismatch" in body:
         columns = ", ".join(str(column["column"]) for column in body["mismatch"]["columns"])
         others += f"; unlike the pool in {quoted(columns)}"
+    others += "".join(f"; {warning}" for warning in body.get("warnings", ()))
     if "balanced" in body:
         others += f"; balanced to the pool, {body['balanced']:.1f} effective rows"
     if body.get("set_aside"):

@@ -360,6 +360,9 @@ class Receipt:
         The periods that were absorbed again because of late rows.
     more_labels : int
         Labels that count and are of rows that have one already, where rows may have several annotators.
+    warnings : tuple of str
+        What looks wrong in rows of the first period: a target of classes that is predicted as a number, and features that give
+        the target away.
     """
 
     rows: int
@@ -380,6 +383,7 @@ class Receipt:
     late: tuple[LateRows, ...] = ()
     revision: Revision | None = None
     more_labels: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,7 +15,7 @@ from driftpace.campaign.period_column import shown_day_order
 from driftpace.campaign.pool_check import profile_body, profile_pool
 from driftpace.campaign.records import Order
 from driftpace.campaign.row_choice import draw_by_model, drawn_weights
-from driftpace.campaign.schema import invalid_rows, read_table
+from driftpace.campaign.schema import current_encoding, encoding_for, invalid_rows, read_table
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import pack_ids, selected
@@ -238,7 +238,10 @@ def _sample(
 def _invalid_rows(
     state: CampaignState, columns: "Mapping[str, Column]", key: str | None, source: str
 ) -> tuple[BoolArray, dict[str, int]]:
-    """Return which rows ``tell`` would refuse even with a label, and the reasons with their counts."""
+    """Return which rows ``tell`` would refuse even with a label, and the reasons with their counts.
+
+    A pool is refused whose columns do not fit the definition: its rows would be refused once they are labelled.
+    """
     reasons = invalid_rows(state.definition, columns, learned=state.encoding, key=key, owner=OWNER)
     leave = np.zeros(next(iter(columns.values())).missing.size, dtype=np.bool_)
     for rows in reasons.values():
@@ -247,6 +250,8 @@ def _invalid_rows(
     if leave.all():
         why = ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
         raise ParameterError(f"must have valid rows; {source or 'it'} has none: {why}.", owner=OWNER, name="pool")
+    if state.definition.features is not None and current_encoding(state.definition, state.encoding) is None:
+        encoding_for(state.definition, None, columns, keep=~leave, owner=OWNER)
     return leave, counts
 
 

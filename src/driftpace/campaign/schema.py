@@ -40,7 +40,7 @@ MOST_NAMED = 10
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class TableRows:
-    """Rows with a target; ``unlabelled`` counts rows without one, ``other_period_rows`` those drawn for another period.
+    """Rows with a target, those of ``keep``; ``unlabelled`` counts rows without one, ``other_period_rows`` those of another period.
 
     ``incomplete`` counts rows that are dropped because a feature is missing, ``without`` by column those without an id, a weight
     or an exposure. ``periods`` are those for which the rows were drawn, or to which they belong, where the table says so;
@@ -48,6 +48,7 @@ class TableRows:
     """
 
     rows: EncodedRows
+    keep: BoolArray
     y: FloatArray
     ids: list[str] | None
     groups: list[Any] | None
@@ -298,6 +299,7 @@ def labelled(
         groups = _groups(find_column(columns, definition.groups, owner), keep, ids, y)
     return TableRows(
         rows=rows,
+        keep=keep,
         y=y,
         ids=ids,
         groups=groups,

@@ -173,6 +173,7 @@ def receipt_lines(receipt: "Receipt") -> list[Line]:
     """Return what a delivery had besides its rows, what it revised or closed, and what is next."""
     lines: list[Line] = [("Unlisted", counted.sentence) for counted in receipt.unknown_categories]
     lines += [("Missing", filled.sentence) for filled in receipt.filled]
+    lines += [("Warning", warning) for warning in receipt.warnings]
     if receipt.others:
         lines.append(("Warning", f"{plural(receipt.others, 'row')} that were not drawn for the period"))
     if receipt.mismatch is not None:

@@ -282,7 +282,7 @@ def _predictor(column: Column, rows: IntArray, y: FloatArray, *, binned: bool = 
 def _category_means(words: "np.ndarray[tuple[int], np.dtype[np.generic]]", y: FloatArray) -> FloatArray:
     """Return the mean target of each row's category in the other half of the rows; of all where it is not there."""
     codes = np.unique(words, return_inverse=True)[1]
-    halves = np.arange(y.size) % 2
+    halves = _halves(y.size)
     means = np.empty(y.size)
     for half in (0, 1):
         other = halves != half
@@ -317,7 +317,8 @@ class _Judge:
             return least
         strata, y = self.strata, self.y if self.classes else _centred(self.y, self.strata)
         X = np.column_stack([np.ones(y.size), *(_standardised(_centred(column, strata)) for column in predictors)])
-        fit, test = np.arange(y.size) % 2 == 0, np.arange(y.size) % 2 == 1
+        test = _halves(y.size) == 1
+        fit = ~test
         predicted = X[test] @ np.linalg.lstsq(X[fit], y[fit], rcond=1e-8)[0]
         if np.unique(y[test]).size < 2:
             return least
@@ -395,6 +396,11 @@ def _auc(score: FloatArray, y: FloatArray, strata: IntArray | None = None) -> fl
         pairs += count * (rows.size - count)
     area = won / pairs if pairs else 0.5
     return max(area, 1.0 - area)
+
+
+def _halves(rows: int) -> IntArray:
+    """Return the half of each row, 0 or 1, at random but always alike: every other row may be of one class."""
+    return np.random.default_rng(0).permutation(rows) % 2
 
 
 def _standardised(column: FloatArray) -> FloatArray:

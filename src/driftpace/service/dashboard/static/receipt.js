@@ -19,6 +19,7 @@ export function receipt(body, preview = false) {
   else if (report === null && body.late.length === 0) sentences.push("No rows were counted.");
   for (const item of body.late) sentences.push(`${rows(item.rows)} for period ${item.period}${item.key === null ? "" : ` (${item.key})`} arrived late.`);
   if (body.revision !== null) sentences.push(`${body.revision.sentence.charAt(0).toUpperCase()}${body.revision.sentence.slice(1)}.`);
+  for (const warning of body.warnings) sentences.push(`${warning}.`);
   if (body.others > 0) sentences.push(`${rows(body.others)} counted that ${body.others === 1 ? "was" : "were"} not drawn for the period.`);
   if (body.mismatch !== null) sentences.push(`${body.mismatch.sentence.charAt(0).toUpperCase()}${body.mismatch.sentence.slice(1)}.`);
   if (body.effective !== null) sentences.push(`The rows of the period are balanced to the pool and count for ${body.effective.toFixed(1)}.`);
@@ -26,6 +27,7 @@ export function receipt(body, preview = false) {
   if (body.unlabelled > 0) sentences.push(`${rows(body.unlabelled)} skipped: no label.`);
   if (body.other_period_rows > 0) sentences.push(`${rows(body.other_period_rows)} skipped: of another period${named(body.other_periods)}.`);
   if (body.incomplete > 0) sentences.push(`${rows(body.incomplete)} skipped: a feature is missing.`);
+  for (const [column, count] of Object.entries(body.without)) sentences.push(`${rows(count)} skipped: without ${column}.`);
   for (const item of body.unknown_categories) sentences.push(`${rows(item.rows)} with an unlisted category of ${item.column} ${item.rows === 1 ? "counts" : "count"} as ${item.category}.`);
   for (const item of body.filled) sentences.push(`${Number(item.cells).toLocaleString("en")} missing cell${item.cells === 1 ? "" : "s"} of ${item.column} ${item.cells === 1 ? "counts" : "count"} as ${item.value}.`);
   if (report !== null) sentences.push(`Period ${report.period} ${preview ? "would be" : "is"} closed: ${report.outcome_sentence}.`);
