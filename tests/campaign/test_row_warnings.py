@@ -67,3 +67,14 @@ def test_other_targets_have_no_warning(y: Any, more: dict[str, Any]) -> None:
 
 def test_rows_of_later_periods_are_not_warned_of_again() -> None:
     assert told(np.array([0, 1, 2] * 12), period=2)[1] == ()
+
+
+def test_calendar_features_are_not_looked_for_in_the_table() -> None:
+    values = {"name": "a", "target": "y", "features": ["x", "date:weekday"], "epsilon": 0.3, "seed": 0}
+    values["categories"] = {"date:weekday": ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]}
+    campaign = Campaign.create(values, storage=MemoryStore())
+    campaign.ask()
+    rng = np.random.default_rng(3)
+    day = [f"2026-03-{1 + place % 28:02}" for place in range(40)]
+    receipt = campaign.tell_table({"x": rng.normal(size=40), "date": day, "y": rng.normal(size=40)}, final=False)
+    assert (receipt.rows, receipt.warnings) == (40, ())

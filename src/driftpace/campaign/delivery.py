@@ -281,7 +281,11 @@ def _take_late(
         draws = log.draws.get(period, ())
         count = _check_drawn(delivery, rows.ids, drawn_by(store, state, draws), f"period {period}")
         found[period] = _match(store, state, delivery, rows, draws, log.deliveries.get(period, ()))
-        bodies[period] = {"repeated": 0, **_entry_body(delivery, found[period], split.rows[period], count)}
+        bodies[period] = {
+            "repeated": 0,
+            **_entry_body(delivery, found[period], split.rows[period], count),
+            **_shown_encoding(state, delivery),
+        }
         others += count
     late = {period: matched.packed for period, matched in found.items()}
     assert delivery.name is not None
@@ -337,6 +341,13 @@ def _entry_body(delivery: Delivery, matched: Matched, new: int, others: int) -> 
     if filled:
         body["filled"] = [filled_cells_json(item) for item in filled]
     return body
+
+
+def _shown_encoding(state: CampaignState, delivery: Delivery) -> dict[str, Any]:
+    """Return the encoding for the log, where the rows of a delivery are the first to show it."""
+    if delivery.encoded is None or current_encoding(state.definition, state.encoding) is not None:
+        return {}
+    return {"encoding": delivery.encoded.encoding.to_values()}
 
 
 def _cells(
@@ -402,11 +413,8 @@ def _gather(
         **delivery.left_out,
         **_entry_body(delivery, matched, rows, others),
     }
-    encoded = delivery.encoded
-    if encoded is not None and current_encoding(state.definition, state.encoding) is None:
-        body["encoding"] = encoded.encoding.to_values()
-        after = transitions.encoded(after, body)
-    after = transitions.dated(after, body)
+    body |= _shown_encoding(state, delivery)
+    after = transitions.dated(transitions.encoded(after, body), body)
     draft.add("delivered", body, key=delivery.name, rows=pack_rows(packed))
     return after, _Counted(
         taken=(packed,),

@@ -236,7 +236,7 @@ def revise(before: CampaignState, log: Sequence[Entry], rows_of: RowsOf, cache: 
             replace(
                 _decided(state, force),
                 seq=entry.seq,
-                encoding=_encoding(before, force),
+                encoding=_encoding(before, log, force),
                 definition=_dated(state.definition, log[0], force),
             )
         ),
@@ -269,9 +269,10 @@ def _dated(definition: Definition, created: Entry, force: LogInForce) -> Definit
     return replace(definition, dayfirst=next(shown, None) if given is None else given)
 
 
-def _encoding(before: CampaignState, force: LogInForce) -> Encoding | None:
-    """Return how columns are encoded: as before, or as the rows that count again have shown."""
-    shown = [entry.body["encoding"] for entry in force.entries if "encoding" in entry.body]
+def _encoding(before: CampaignState, log: Sequence[Entry], force: LogInForce) -> Encoding | None:
+    """Return how columns are encoded: as before, or as the rows that count again were, which an entry before them has shown."""
+    last = max((seq for seqs in force.deliveries.values() for seq in seqs), default=0)
+    shown = [entry.body["encoding"] for entry in log if entry.seq <= last and "encoding" in entry.body]
     return Encoding.of(shown[-1]) if before.encoding is None and shown else before.encoding
 
 

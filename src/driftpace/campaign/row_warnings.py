@@ -40,6 +40,7 @@ def row_warnings(definition: Definition, columns: Columns, rows: TableRows) -> t
                 f"{target} has {values} and is predicted as a number: if they are classes, create the campaign with classes and "
                 f"loss {loss}"
             )
+    sources = [name for name in rows.rows.encoding.sources if name in columns]  # calendar features are made of dates
     read = {**columns, target: without_marks(columns[target], definition.classes or ())}
-    leaks = find_leaks(read, rows.rows.encoding.sources, target, y, rows.keep, classes=spec.task == "multiclass")
+    leaks = find_leaks(read, sources, target, y, rows.keep, classes=spec.task == "multiclass")
     return (*warnings, *(leak.sentence.removesuffix(".") for leak in leaks))

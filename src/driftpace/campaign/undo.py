@@ -319,12 +319,25 @@ def _check_rows(state: CampaignState, log: Sequence[Entry], plan: _Plan, rows_of
             raise ProtocolError(
                 f"the rows of entry {back[0]} were deleted, because keep_rows is off; deliver them again."
             )
+        other = next((seq for seq in back if not _fits(state, rows_of(seq) or b"")), None)
+        if other is not None:
+            raise ProtocolError(
+                f"the rows of entry {other} have other columns than those delivered since: the first rows show how columns are "
+                "encoded; deliver them again."
+            )
         twice = _counted_twice([rows_of(seq) or b"" for seq in seqs] if back else [])
         if twice is not None:
             raise ProtocolError(
                 f"rows such as {twice!r:.80} were delivered again in period {one} since, and would count twice; undo that "
                 "delivery first."
             )
+
+
+def _fits(state: CampaignState, delivery: bytes) -> bool:
+    """Whether the rows of a delivery have the columns of those that count."""
+    event, known = unpack_rows(delivery).event, state.state
+    same = event.columns is None or known.columns is None or event.columns == known.columns
+    return same and (known.features is None or event.X.shape[1] == known.features)
 
 
 def _counted_twice(deliveries: Sequence[bytes]) -> str | None:
