@@ -1,6 +1,7 @@
 """A raw table, incomplete, wrong and late files and an undo, in a dozen commands and without preparation."""
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -138,3 +139,49 @@ def test_the_walk(raw: Path, run: Run) -> None:
         tidy.tell_table(as_columns(rows), final=False)
     tidy.tell(final=True)
     assert np.array_equal(tidy.tracker().coef, messy.tracker().coef)
+
+
+def test_many_weeks_of_one_raw_file(raw: Path, run: Run) -> None:
+    """One file of all weeks is the pool of each; a late file has rows of two closed weeks, and one is sent twice."""
+    everything = [row for rows in TABLE.values() for row in rows]
+    code, out, err = run("init", "spend", *INIT, "--period", "visited:week")
+    assert (code, err) == (0, "")
+    weeks = [f"2025-W{week}" for week in range(40, 46)]
+    assert f"by visited:week, {len(set(map(week_of, everything)))} periods in the table" in out
+    kept: dict[str, list[dict[str, str]]] = {}
+    for week in weeks:
+        late = week in ("2025-W42", "2025-W44")
+        part = 0
+        while True:
+            tasks = f"{week}-{part}.csv"
+            code, out, err = run("ask", "spend", "--key", week, "--select", "visits.csv", "--out", tasks)
+            assert (code in (0, 10, 30), err) == (True, "")
+            drawn = read_rows(tasks) if Path(tasks).exists() else []
+            assert {week_of(row) for row in drawn} <= {week}
+            rows = label(drawn, TABLE)
+            kept[week] = kept.get(week, []) + (rows[5:] if late else [])
+            receipt = tell(run, f"done-{tasks}", rows[:5] if late else rows, *(["--close"] if late else []))
+            part += 1
+            if receipt["report"] is not None:
+                break
+    late_rows = kept["2025-W42"] + kept["2025-W44"]
+    assert len(late_rows) > 0
+    receipt = tell(run, "late.csv", late_rows)
+    counts = {entry["key"]: entry["rows"] for entry in receipt["late"]}
+    assert counts == {week: len(rows) for week, rows in kept.items() if rows}
+    assert tell(run, "late again.csv", late_rows)["repeated"] == len(late_rows)
+    code, out, err = run("undo", "spend", "--delivery", "late.csv", "--reason", "the labels of another desk")
+    assert (code, err) == (0, "")
+    assert f"Delivery of {len(late_rows)} rows" in out
+    assert sum(part["rows"] for part in tell(run, "late, corrected.csv", late_rows)["late"]) == len(late_rows)
+    code, out, err = run("ledger", "spend", "--format", "json")
+    assert [row["key"] for row in json.loads(out)] == weeks
+    assert sum(row["late"] for row in json.loads(out)) == len(late_rows)
+    code, out, err = run("doctor")
+    assert (code, "recomputed: identical." in out) == (0, True)
+
+
+def week_of(row: dict[str, str]) -> str:
+    """Return the ISO week of a visit."""
+    year, week, _ = datetime.strptime(row["visited"], "%d %b %Y").isocalendar()
+    return f"{year}-W{week:02}"

@@ -213,8 +213,8 @@ def tell(
         if split.late:
             state, late, revision, arrived = _take_late(store, state, draft, delivery, split)
     order = state.order
-    if closed is not None or (order is None and late and packed is None):
-        past = closed or order_of_period(store, state, late[0].period)
+    if closed is not None or (order is None and (late or repeated) and packed is None):
+        past = closed or order_of_period(store, state, late[0].period if late else state.state.period - 1)
         assert past is not None
         mapped, filled = _cells(delivery, arrived.taken)
         return state, Receipt(
