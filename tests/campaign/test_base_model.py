@@ -13,7 +13,8 @@ import pytest
 
 from driftpace import Tracker
 from driftpace.campaign import Campaign, Definition, export_campaign, import_campaign
-from driftpace.cli.doctor import CheckVerdict, _check_campaign
+from driftpace.campaign.records import CheckVerdict
+from driftpace.cli.doctor import _check_campaign
 from driftpace.errors import DriftpaceError, ParameterError, ProtocolError, StateFileError
 from driftpace.models import FunctionAdapter, stored
 from driftpace.storage import MemoryStore

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driftpace.campaign import Campaign, Receipt
-from driftpace.campaign.transitions import unpack_rows
+from driftpace.campaign.packing import unpack_rows
 from driftpace.errors import DriftpaceError
 from driftpace.storage import MemoryStore
 from driftpace.tables import read_columns

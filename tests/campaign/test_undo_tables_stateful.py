@@ -23,8 +23,8 @@ from hypothesis.stateful import (
 )
 
 from driftpace.campaign import Campaign
+from driftpace.campaign.packing import unpack_rows
 from driftpace.campaign.state import fingerprint, to_checkpoint
-from driftpace.campaign.transitions import unpack_rows
 from driftpace.errors import DriftpaceError
 from driftpace.storage import MemoryStore
 from driftpace.storage.base import Entry

@@ -38,16 +38,16 @@ def test_a_store_that_is_whole(churn: Path, run: Run) -> None:
 @pytest.mark.parametrize(
     ("statement", "sentence"),
     [
-        ("DELETE FROM driftpace_entries WHERE seq = 2", "The log has a gap."),
+        ("DELETE FROM driftpace_entries WHERE seq = 2", "The log has a gap: entry 2 is missing."),
         (
             "UPDATE driftpace_campaigns SET seq = seq; DELETE FROM driftpace_rows",
-            "Rows that should be stored are missing.",
+            "Rows that should be stored are missing: those of entry 3 (selected).",
         ),
         ("UPDATE driftpace_checkpoints SET data = x'00'", "the checkpoint of the campaign cannot be read"),
         ("UPDATE driftpace_checkpoints SET seq = 1", "entries, but the saved state is of entry 1."),
         (
             'UPDATE driftpace_entries SET body = replace(body, \'"reason":"why"\', \'"reason":"because"\')',
-            "The saved state differs from the one recomputed from the log.",
+            "The hash chain breaks at entry 13 (overridden): it was changed since it was written",
         ),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 from driftpace.errors import ConflictError, ParameterError, UnknownCampaignError
 from driftpace.storage import Change, Entry, MemoryStore, Refusal, Store, Token, open_store
 from driftpace.storage.base import MAX_REFUSALS
+from driftpace.storage.chain import chain, first_break
 
 AT = "2026-11-15T10:00:0{}Z"
 
@@ -111,6 +112,24 @@ class StoreContract:
         assert numbers(store.latest("churn", limit=2, kinds=["delivered", "created"])) == [3, 5]
         assert numbers(store.latest("churn", limit=10**30)) == [1, 2, 3, 4, 5, 6]
         assert numbers(store.latest("churn", limit=0)) == []
+
+    def test_every_entry_carries_the_hash_of_the_one_before(self, store: Store) -> None:
+        store.create("churn", change(entry("created", counts={2: 1, 10: 2}), entry(at=1, reason="Ostern")))
+        store.append("churn", 2, change(entry(at=2, x=-0.0, y=1e-300), entry(key="k", at=3)))
+        log = store.entries("churn")
+        assert [one.hash for one in log] == chain(log)
+        assert len({one.hash for one in log}) == 4
+        assert first_break(log) is None
+        assert store.latest("churn", limit=1)[0].hash == log[-1].hash
+
+    def test_rows_are_replaced_only_where_there_are_some(self, store: Store) -> None:
+        store.create("churn", change(entry("created"), entry(), rows={0: b"rows"}))
+        put = Change(entries=[entry()], checkpoint=b"", summary={}, put_rows={1: b"fewer", 2: b"more", 9: b"none"})
+        store.append("churn", 2, put)
+        assert store.rows("churn", [1, 2, 9]) == {1: b"fewer"}
+
+    def test_a_whole_store_passes_its_check(self, store: Store) -> None:
+        store.check()
 
     def test_the_last_entry_with_a_key_is_found(self, store: Store) -> None:
         week = "2026-W46"

@@ -24,6 +24,7 @@ from driftpace.campaign.orders import (
     past_order,
     require_period,
 )
+from driftpace.campaign.packing import PackedRows, pack_rows, repeated_labels, rows_content
 from driftpace.campaign.period_column import joined
 from driftpace.campaign.pool_check import Matched, match_pool
 from driftpace.campaign.records import LateRows, Order, Receipt, Revision
@@ -34,7 +35,7 @@ from driftpace.campaign.schema import Columns, current_encoding, labelled
 from driftpace.campaign.serialization import filled_cells_json, mapped_categories_json
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.text import period_name
-from driftpace.campaign.transitions import PackedRows, pack_rows, repeated_labels, rows_content, undone_by
+from driftpace.campaign.transitions import undone_by
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
 from driftpace.tables.cell_counts import FilledCells, MappedCategories

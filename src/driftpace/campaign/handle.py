@@ -3,7 +3,7 @@
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, Protocol, TypeVar
@@ -11,9 +11,9 @@ from typing import Any, Generic, Protocol, TypeVar
 from driftpace import validation
 from driftpace.campaign import transitions
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.state import CampaignState, from_checkpoint, to_checkpoint
+from driftpace.campaign.packing import KeptRows, unpack_rows
+from driftpace.campaign.state import CampaignState, from_checkpoint, packed_checkpoint
 from driftpace.campaign.status import summary
-from driftpace.campaign.transitions import unpack_rows
 from driftpace.errors import ConflictError, ParameterError, StorageError, UnknownCampaignError
 from driftpace.storage.base import Change, Entry, Head, Store
 from driftpace.storage.codec import encode
@@ -36,8 +36,13 @@ class Draft:
         """The number of the next entry."""
         return self.before.seq + len(self.entries) + 1
 
-    def add(self, kind: str, body: dict[str, Any], *, key: str | None = None, rows: bytes | None = None) -> None:
-        """Add an entry."""
+    def add(
+        self, kind: str, body: dict[str, Any], *, key: str | None = None, rows: KeptRows | bytes | None = None
+    ) -> None:
+        """Add an entry; the log keeps the hash of its rows."""
+        if isinstance(rows, KeptRows):
+            body = {**body, "rows_hash": rows.hash}
+            rows = rows.data
         if rows is not None:
             self.rows[len(self.entries)] = rows
         self.entries.append(Entry(kind=kind, body=body, at=self.at, key=key))
@@ -54,13 +59,19 @@ class Draft:
     def finish(self, state: CampaignState) -> tuple[CampaignState, Change]:
         """Return the next state with its number, and the change that leads to it."""
         state = replace(state, seq=self.before.seq + len(self.entries))
+        checkpoint, digest = packed_checkpoint(state)
         return state, Change(
-            entries=tuple(self.entries),
-            checkpoint=to_checkpoint(state),
+            entries=with_state_hash(self.entries, digest),
+            checkpoint=checkpoint,
             summary=summary(state),
             rows=dict(self.rows),
             drop_rows=tuple(self.drop_rows),
         )
+
+
+def with_state_hash(entries: Sequence[Entry], digest: str) -> tuple[Entry, ...]:
+    """Return the entries of a change, the last one with the hash of the checkpoint that they lead to."""
+    return (*entries[:-1], replace(entries[-1], body={**entries[-1].body, "state_hash": digest}))
 
 
 class StoredState(Protocol):
@@ -284,9 +295,10 @@ def first_change(
             owner="Campaign.create",
             name="what",
         ) from None
+    checkpoint, digest = packed_checkpoint(campaign)
     return Change(
-        entries=[entry],
-        checkpoint=to_checkpoint(campaign),
+        entries=with_state_hash([entry], digest),
+        checkpoint=checkpoint,
         summary=summary(campaign),
         rows={} if model is None else {0: model[1]},
     )

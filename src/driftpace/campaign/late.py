@@ -9,18 +9,11 @@ import numpy as np
 
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.orders import drawn_by, drawn_in
+from driftpace.campaign.packing import Labels, PackedRows, labels_in, pack_rows, repeated_labels, unpack_rows
 from driftpace.campaign.records import LateRows, Revision
 from driftpace.campaign.replay import LogInForce, revise
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.status import unsettled_periods
-from driftpace.campaign.transitions import (
-    Labels,
-    PackedRows,
-    labels_in,
-    pack_rows,
-    repeated_labels,
-    unpack_rows,
-)
 from driftpace.campaign.undo import record_revision, stored_rows
 from driftpace.errors import DataError, ProtocolError
 from driftpace.storage.base import Entry, Store
@@ -273,13 +266,14 @@ def absorb_late_rows(
     log = store.entries(name, limit=state.seq)
     data = {}
     for period in sorted(late, reverse=True):  # the earliest is last: everything is absorbed from there
-        data[draft.next_seq] = pack_rows(late[period])
+        kept = pack_rows(late[period])
+        data[draft.next_seq] = kept.data
         entry = {
             **bodies[period],
             "period": period,
             "late": state.state.period - period,
         }
-        draft.add("delivered", entry, key=key, rows=data[draft.next_seq])
+        draft.add("delivered", entry, key=key, rows=kept)
     added = [replace(entry, seq=before + place) for place, entry in enumerate(draft.entries[before - state.seq - 1 :])]
     stored = stored_rows(store, name)
     try:

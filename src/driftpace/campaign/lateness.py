@@ -9,10 +9,10 @@ import numpy as np
 
 from driftpace.adaptive import MOST_DELAY
 from driftpace.campaign.late import entries_from, outstanding_rows
+from driftpace.campaign.packing import unpack_rows
 from driftpace.campaign.records import Lateness
 from driftpace.campaign.replay import LogInForce
 from driftpace.campaign.state import CampaignState
-from driftpace.campaign.transitions import unpack_rows
 from driftpace.storage.base import Store
 from driftpace.tracker.late import find_delay_price
 from driftpace.typing import FloatArray

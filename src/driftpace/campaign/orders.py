@@ -13,6 +13,7 @@ from driftpace.campaign import transitions
 from driftpace.campaign.column_settings import check_unknown_categories
 from driftpace.campaign.definition import check_classes
 from driftpace.campaign.handle import Draft
+from driftpace.campaign.packing import Labels, labels_in, unpack_ids
 from driftpace.campaign.period_column import check_period_key
 from driftpace.campaign.records import DECISIONS, Decision, Order, Served
 from driftpace.campaign.state import (
@@ -24,7 +25,7 @@ from driftpace.campaign.state import (
     request_to_plain,
 )
 from driftpace.campaign.text import period_name
-from driftpace.campaign.transitions import Labels, amended, budgeted, labels_in, unpack_ids
+from driftpace.campaign.transitions import amended, budgeted
 from driftpace.errors import ParameterError, ProtocolError
 from driftpace.formatting import plural
 from driftpace.losses import LinearLoss, SoftmaxLoss, VectorLoss, classifies, loss_names
@@ -76,7 +77,7 @@ def _open_period(
     if opened is None or (opened.key is None and key is not None) or pool is not None:
         after, _ = transitions.asked(state, pool=pool, key=key)
         if opened is None or after.opened is None or not _same(opened, after.opened):
-            draft.add("asked", _asked_body(after, pool, who), key=key)
+            draft.add("asked", {**asked_body(after), "pool": pool, "who": who}, key=key)
             state = after
     order = state.order
     assert order is not None
@@ -91,21 +92,20 @@ def _same(before: OpenPeriod, after: OpenPeriod) -> bool:
 def ask_again(state: CampaignState, draft: Draft, *, who: str, pool: int | None = None) -> CampaignState:
     """Compute the missing rows again with those received; pass ``pool`` where the whole order is computed again."""
     state, _ = transitions.asked(state, pool=pool, key=None)
-    draft.add("asked", _asked_body(state, pool, who))
+    draft.add("asked", {**asked_body(state), "pool": pool, "who": who})
     return state
 
 
-def _asked_body(state: CampaignState, pool: int | None, who: str) -> dict[str, Any]:
+def asked_body(state: CampaignState) -> dict[str, Any]:
+    """Return what the log says of the order of the open period."""
     assert state.opened is not None
     request = state.opened.request
     return {
         "period": state.state.period,
-        "pool": pool,
         "samples": state.state.gathered + request.samples,
         "received": state.state.gathered,
         "missing": request.samples,
         "request": request_to_plain(request),
-        "who": who,
     }
 
 
@@ -118,44 +118,48 @@ def close(
     assert order is not None
     served = evaluate(state)
     period = str(order.period)
-    draft.add(
-        "closed",
-        {
-            "period": order.period,
-            "key": opened.key,
-            "samples": order.samples,
-            "received": order.received,
-            "request": request_to_plain(opened.request),
-            "orders": [encode(order) for order in orders_of(state.state)],
-            **{name: decision_to_plain(getattr(opened, name)) for name in DECISIONS if getattr(opened, name)},
-            **({"waiting": waiting} if waiting else {}),
-            "why": why,
-            "who": who,
-        },
-        key=period,
-    )
-    held = state.method.held_out(state.state)
-    held_out = 0 if held is None else int(np.count_nonzero(held))
+    given = {"waiting": waiting} if waiting else {}
+    draft.add("closed", {**closed_body(state), **given, "why": why, "who": who}, key=period)
     began = time.perf_counter()
     after, report = transitions.closed(state)
     report = replace(report, seconds=time.perf_counter() - began)
     after = replace(after, last=report)
-    coef = after.state.coef
-    draft.add(
-        "fitted",
-        {
-            "period": report.period,
-            "rows": report.samples - held_out,
-            **({"held_out": held_out} if held_out else {}),
-            "coef": [] if coef is None else coef.tolist(),
-            "sha256": fingerprint(after),
-        },
-        key=period,
-    )
+    draft.add("fitted", fitted_body(state, after), key=period)
     draft.add("certified", {"report": encode(report), "served": served_to_plain(served)}, key=period)
     if not state.definition.keep_rows:
         draft.drop((*opened.deliveries, *opened.draws))
     return after, report
+
+
+def closed_body(state: CampaignState) -> dict[str, Any]:
+    """Return what the log says of the order and the rows of a period when it is closed."""
+    opened, order = state.opened, state.order
+    assert opened is not None
+    assert order is not None
+    return {
+        "period": order.period,
+        "key": opened.key,
+        "samples": order.samples,
+        "received": order.received,
+        "request": request_to_plain(opened.request),
+        "orders": [encode(placed) for placed in orders_of(state.state)],
+        **{name: decision_to_plain(getattr(opened, name)) for name in DECISIONS if getattr(opened, name)},
+    }
+
+
+def fitted_body(before: CampaignState, after: CampaignState) -> dict[str, Any]:
+    """Return what the log says of the fit that closed the period of ``before``."""
+    held = before.method.held_out(before.state)
+    held_out = 0 if held is None else int(np.count_nonzero(held))
+    report, coef = after.last, after.state.coef
+    assert report is not None
+    return {
+        "period": report.period,
+        "rows": report.samples - held_out,
+        **({"held_out": held_out} if held_out else {}),
+        "coef": [] if coef is None else coef.tolist(),
+        "sha256": fingerprint(after),
+    }
 
 
 def evaluate(state: CampaignState) -> Served | None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from driftpace.campaign.packing import PackedRows, unpack_ids, unpack_rows
 from driftpace.campaign.row_choice import drawn_weights
 from driftpace.campaign.schema import current_encoding, encoding_for
 from driftpace.campaign.state import CampaignState
-from driftpace.campaign.transitions import PackedRows, unpack_ids, unpack_rows
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Store
 from driftpace.tables.balance import balance

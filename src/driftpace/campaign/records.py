@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Any
 
 from driftpace.formatting import known_number, plural, rows_and_labels
@@ -24,6 +24,33 @@ class Stage(Enum):
     ASK = "ask"
     LABELS = "labels"
     CLOSE = "close"
+
+
+class CheckVerdict(StrEnum):
+    """The result of a check of a store or a campaign."""
+
+    PASS = "pass"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verification:
+    """The result of verifying a campaign.
+
+    Attributes
+    ----------
+    verdict : CheckVerdict
+        Pass, warn where something cannot be recomputed, or fail.
+    sentence : str
+        What was found.
+    entry : int, optional
+        The first log entry that does not fit.
+    """
+
+    verdict: CheckVerdict
+    sentence: str
+    entry: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -15,9 +15,10 @@ from typing import Any
 from driftpace.campaign import transitions
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.orders import evaluate, values_with
+from driftpace.campaign.packing import unpack_rows
 from driftpace.campaign.records import Served
 from driftpace.campaign.state import CampaignState, OpenPeriod, request_from_plain
-from driftpace.campaign.transitions import decision_of, undone_by, unpack_rows
+from driftpace.campaign.transitions import decision_of, undone_by
 from driftpace.errors import StateFileError
 from driftpace.models.stored import StoredModel
 from driftpace.records import StepReport
@@ -34,25 +35,53 @@ KEPT_STATES = 16
 """States at the start of a period that are kept for the next revision."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Revised:
+    """The state after a revision, and the reports of the periods that were absorbed again, with their evaluations."""
+
+    state: CampaignState
+    reports: tuple[StepReport, ...] = ()
+    served: tuple[Served | None, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class Step:
+    """An entry of a log with the states before and after it; ``revised`` where it changed the past."""
+
+    entry: Entry
+    before: CampaignState | None
+    after: CampaignState
+    revised: Revised | None = None
+
+
 def replay(log: Iterable[Entry], rows_of: RowsOf) -> Iterator[tuple[Entry, CampaignState]]:
     """Yield each entry of a log with the state it leads to."""
-    campaign = None
+    for step in steps(log, rows_of):
+        yield step.entry, step.after
+
+
+def steps(log: Iterable[Entry], rows_of: RowsOf) -> Iterator[Step]:
+    """Yield each entry of a log with the states before and after it."""
+    campaign: CampaignState | None = None
     past: list[Entry] = []
     cache = StateCache()
     for entry in log:
         past.append(entry)
+        before = campaign
+        revised: Revised | None = None
         if campaign is None:
             if entry.kind != "created":
                 raise StateFileError(f"the log begins with {entry.kind!r} and not with 'created'.")
             campaign = with_first_base(transitions.created(entry), entry, rows_of)
             _check_model(campaign)
         elif revises(entry):
-            campaign = revise(campaign, past, rows_of, cache).state
+            revised = revise(campaign, past, rows_of, cache)
+            campaign = revised.state
         else:
             campaign = after(campaign, entry, rows_of)
             if entry.kind == "retrained":
                 _check_model(campaign)
-        yield entry, campaign
+        yield Step(entry=entry, before=before, after=campaign, revised=revised)
 
 
 def after(campaign: CampaignState, entry: Entry, rows_of: RowsOf) -> CampaignState:
@@ -197,15 +226,6 @@ class StateCache:
         self.states.move_to_end(path)
         if len(self.states) > KEPT_STATES:
             self.states.popitem(last=False)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class Revised:
-    """The state after a revision, and the reports of the periods that were absorbed again, with their evaluations."""
-
-    state: CampaignState
-    reports: tuple[StepReport, ...] = ()
-    served: tuple[Served | None, ...] = ()
 
 
 def revise(before: CampaignState, log: Sequence[Entry], rows_of: RowsOf, cache: StateCache | None = None) -> Revised:

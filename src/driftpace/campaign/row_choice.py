@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from driftpace.campaign.packing import PackedRows, unpack_weights
 from driftpace.campaign.schema import current_encoding
 from driftpace.campaign.state import CampaignState
-from driftpace.campaign.transitions import PackedRows, unpack_weights
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Store
 from driftpace.tracker.builder import check_weights

@@ -11,6 +11,7 @@ from driftpace import validation
 from driftpace.adaptive import CHOICES
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.orders import awaited_in, drawn_in, open_order
+from driftpace.campaign.packing import pack_ids
 from driftpace.campaign.period_column import shown_day_order
 from driftpace.campaign.pool_check import profile_body, profile_pool
 from driftpace.campaign.records import Order
@@ -18,7 +19,7 @@ from driftpace.campaign.row_choice import draw_by_model, drawn_weights
 from driftpace.campaign.schema import current_encoding, encoding_for, invalid_rows, read_table
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.text import period_name
-from driftpace.campaign.transitions import pack_ids, selected
+from driftpace.campaign.transitions import selected
 from driftpace.errors import ConflictError, ParameterError
 from driftpace.storage.base import Store
 from driftpace.tables.pool_profile import PoolProfile

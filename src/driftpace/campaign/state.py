@@ -19,6 +19,7 @@ from driftpace.campaign.records import CHECKPOINT_VERSION, Decision, Order
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.records import LabelSums, Request, StepReport
 from driftpace.storage.codec import SHAPE_ERRORS, decode, encode
+from driftpace.storage.inflate import inflate
 from driftpace.tables.encoding import Encoding
 from driftpace.tracker.codec import snapshot_from_body, snapshot_to_body, unsaved_parts
 from driftpace.tracker.method import Method
@@ -94,6 +95,11 @@ def fingerprint(campaign: CampaignState) -> str:
 
 def to_checkpoint(campaign: CampaignState) -> bytes:
     """Encode a state as the bytes that :func:`from_checkpoint` reads, or raise ParameterError if it could not read them."""
+    return packed_checkpoint(campaign)[0]
+
+
+def packed_checkpoint(campaign: CampaignState) -> tuple[bytes, str]:
+    """Return a state as :func:`to_checkpoint` does, and the hash of its content for the log."""
     tracker = snapshot_to_body(campaign.method, campaign.state.without_rows())
     for name, why in unsaved_parts(tracker["method"]).items():  # such as a loss that is no longer registered
         raise ParameterError(f"must be a part that a store can save; {why}.", owner="Campaign", name=name)
@@ -109,13 +115,22 @@ def to_checkpoint(campaign: CampaignState) -> bytes:
         "label_sums": encode(campaign.label_sums),
         "encoding": None if campaign.encoding is None else campaign.encoding.to_values(),
     }
-    return zlib.compress(_json(body), 1)
+    content = _json(body)
+    return zlib.compress(content, 1), hashlib.sha256(content).hexdigest()
+
+
+def checkpoint_hash(data: bytes) -> str:
+    """Return the hash of the content of a checkpoint, or raise StateFileError where it is damaged."""
+    try:
+        return hashlib.sha256(inflate(data)).hexdigest()
+    except zlib.error as error:
+        raise StateFileError(f"the checkpoint of the campaign cannot be read: {error}.") from None
 
 
 def from_checkpoint(seq: int, data: bytes) -> CampaignState:
     """Decode a checkpoint; the rows of the open period have still to be added."""
     try:
-        body = json.loads(zlib.decompress(data))
+        body = json.loads(inflate(data))
         version = body["version"]
         if version != CHECKPOINT_VERSION:
             raise StateFileError(
@@ -215,7 +230,7 @@ def states_agree(left: CampaignState, right: CampaignState) -> bool:
     return (
         same
         and _open_period_fields(left) == _open_period_fields(right)
-        and _values_agree(_tracker_body(left), _tracker_body(right))
+        and values_agree(_tracker_body(left), _tracker_body(right))
     )
 
 
@@ -230,17 +245,17 @@ def _tracker_body(campaign: CampaignState) -> Any:
     return snapshot_to_body(campaign.method, campaign.state.without_rows())
 
 
-def _values_agree(left: Any, right: Any) -> bool:
+def values_agree(left: Any, right: Any) -> bool:
     """Compare two encoded states: shapes, names and integers exactly, floats up to rounding, sentences not at all."""
     if isinstance(left, dict) and isinstance(right, dict):
         if left.get("!") == "array" == right.get("!"):
             return arrays_agree(decode(left), decode(right))
         names = left.keys() - set(_NOT_COMPARED)
         return names == right.keys() - set(_NOT_COMPARED) and all(
-            _values_agree(left[name], right[name]) for name in names
+            values_agree(left[name], right[name]) for name in names
         )
     if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(_values_agree(a, b) for a, b in zip(left, right, strict=True))
+        return len(left) == len(right) and all(values_agree(a, b) for a, b in zip(left, right, strict=True))
     if isinstance(left, float) and isinstance(right, float):
         return arrays_agree(left, right)
     return type(left) is type(right) and (isinstance(left, str) or left == right)

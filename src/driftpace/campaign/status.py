@@ -145,9 +145,10 @@ class StatusSnapshot:
     def of_checkpoint(cls, head: "Head", checkpoint: bytes) -> "StatusSnapshot | None":
         """Return the snapshot of a checkpoint; None where it is of another version or damaged, which the campaign reports."""
         from driftpace.storage.codec import decode
+        from driftpace.storage.inflate import inflate
 
         try:
-            body = json.loads(zlib.decompress(checkpoint))
+            body = json.loads(inflate(checkpoint))
             if body["version"] != CHECKPOINT_VERSION:
                 return None
             opened = body["opened"]

@@ -1,15 +1,12 @@
-"""Pure transitions of the campaign state, one for each kind of log entry, and the rows of deliveries as bytes.
+"""Pure transitions of the campaign state, one for each kind of log entry.
 
 A campaign applies the transitions when something happens and a replay applies the same ones to the log, so both give the same
-bits. Rows are exact to the bit too: a line of JSON that describes the arrays, then the arrays, compressed.
+bits.
 """
 
-import json
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -28,137 +25,6 @@ from driftpace.tracker.codec import snapshot_from_body
 from driftpace.tracker.head_method import HeadMethod
 from driftpace.tracker.head_state import HeadState
 from driftpace.tracker.method import Method, TellEvent
-
-_ARRAYS = ("X", "y", "groups", "weights", "earlier_weights")
-
-
-@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
-class PackedRows:
-    """Validated rows with their ids, if they have any."""
-
-    event: TellEvent
-    ids: tuple[str, ...] | None = None
-
-
-def pack_rows(packed: PackedRows) -> bytes:
-    """Encode a delivery as bytes.
-
-    >>> rows = PackedRows(event=TellEvent(X=np.ones((2, 1)), y=np.zeros(2)), ids=("a", "b"))
-    >>> unpack_rows(pack_rows(rows)).ids, unpack_rows(pack_rows(rows)).event.X.tolist()
-    (('a', 'b'), [[1.0], [1.0]])
-    """
-    return zlib.compress(rows_content(packed), 1)
-
-
-def rows_content(packed: PackedRows) -> bytes:
-    """Return the bytes of a delivery before compression, whose result depends on the machine."""
-    rows = packed.event
-    names = [name for name in _ARRAYS if getattr(rows, name) is not None]
-    head = {
-        "rows": int(rows.X.shape[0]),
-        "features": int(rows.X.shape[1]),
-        "columns": rows.columns,
-        "ids": packed.ids,
-        "arrays": names,
-        **({} if rows.annotators is None else {"annotators": rows.annotators}),
-    }
-    if rows.earlier_weights is not None:
-        head["earlier"] = len(rows.earlier_weights)
-    arrays = [getattr(rows, name).astype("<i8" if name == "groups" else "<f8") for name in names]
-    body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays)
-    return json.dumps(head).encode() + b"\n" + body
-
-
-def unpack_rows(data: bytes) -> PackedRows:
-    """Decode a delivery."""
-    try:
-        line, _, body = zlib.decompress(data).partition(b"\n")
-        head: dict[str, Any] = json.loads(line)
-        rows, features = head["rows"], head["features"]
-        arrays, at = {}, 0
-        for name in head["arrays"]:
-            size = head["earlier"] if name == "earlier_weights" else rows * (features if name == "X" else 1)
-            kind = np.dtype("<i8" if name == "groups" else "<f8")
-            array = np.frombuffer(body, dtype=kind, count=size, offset=at).astype(kind.newbyteorder("="))
-            arrays[name] = array.reshape(rows, features) if name == "X" else array
-            at += 8 * size
-        columns = None if head["columns"] is None else tuple(head["columns"])
-        ids = None if head["ids"] is None else tuple(head["ids"])
-        annotators = tuple(head["annotators"]) if "annotators" in head else None
-        event = TellEvent(
-            X=arrays["X"],
-            y=arrays["y"],
-            columns=columns,
-            groups=arrays.get("groups"),
-            weights=arrays.get("weights"),
-            earlier_weights=arrays.get("earlier_weights"),
-            ids=None if annotators is None else ids,
-            annotators=annotators,
-        )
-    except (zlib.error, ValueError, KeyError, TypeError) as error:
-        raise StateFileError(f"the rows of a delivery are damaged: {error}.") from None
-    return PackedRows(event=event, ids=ids)
-
-
-Labels = dict[str, set[str | None]]
-"""Who labelled each row, by id; None where that is not known."""
-
-
-def labels_in(deliveries: Iterable[bytes]) -> Labels:
-    """Return who labelled the rows of deliveries; rows without an id are not included."""
-    found: Labels = {}
-    for data in deliveries:
-        packed = unpack_rows(data)
-        for row_id, name in zip(packed.ids or (), packed.event.annotators or repeat(None), strict=False):
-            found.setdefault(row_id, set()).add(name)
-    return found
-
-
-def repeated_labels(packed: PackedRows, labels: Labels) -> list[bool]:
-    """Return which rows of a delivery were delivered before: a label by another annotator is not the same one."""
-    names = packed.event.annotators or repeat(None)
-    return [
-        bool(labels.get(row_id)) and (name is None or name in labels[row_id] or None in labels[row_id])
-        for row_id, name in zip(packed.ids or (), names, strict=False)
-    ]
-
-
-def pack_ids(ids: Sequence[str], weights: Sequence[float] | None = None) -> bytes:
-    """Encode a list of ids as bytes, with the weights of the rows where they have any."""
-    plain: Any = list(ids) if weights is None else {"ids": list(ids), "weights": [float(one) for one in weights]}
-    return zlib.compress(json.dumps(plain).encode(), 1)
-
-
-def unpack_ids(data: bytes) -> tuple[str, ...]:
-    """Decode a list of ids; no bytes are an empty list.
-
-    >>> unpack_ids(pack_ids(["a", "b"])), unpack_ids(b"")
-    (('a', 'b'), ())
-    """
-    plain = _unpacked(data)
-    return tuple(plain["ids"] if isinstance(plain, dict) else plain)
-
-
-def unpack_weights(data: bytes) -> dict[str, float]:
-    """Decode the weights of drawn rows by id; none where they count alike.
-
-    >>> unpack_weights(pack_ids(["a", "b"], [0.5, 2.0])), unpack_weights(pack_ids(["a"]))
-    ({'a': 0.5, 'b': 2.0}, {})
-    """
-    plain = _unpacked(data)
-    return dict(zip(plain["ids"], plain["weights"], strict=True)) if isinstance(plain, dict) else {}
-
-
-def _unpacked(data: bytes) -> Any:
-    """Return what was packed: a list of ids, or ids and weights."""
-    try:
-        plain = json.loads(zlib.decompress(data)) if data else []
-    except (zlib.error, ValueError, TypeError) as error:
-        raise StateFileError(f"the list of drawn rows is damaged: {error}.") from None
-    whole = isinstance(plain, list) or (isinstance(plain, dict) and {"ids", "weights"} <= plain.keys())
-    if not whole:
-        raise StateFileError("the list of drawn rows is damaged: it has no ids.")
-    return plain
 
 
 def created(entry: Entry) -> CampaignState:

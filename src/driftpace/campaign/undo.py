@@ -11,11 +11,12 @@ from typing import Any
 
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.orders import ask_again, served_to_plain
+from driftpace.campaign.packing import Labels, labels_in, repeated_labels, unpack_rows
 from driftpace.campaign.records import Revision, Undone
 from driftpace.campaign.replay import LogInForce, Revised, RowsOf, revise
 from driftpace.campaign.state import CampaignState, fingerprint
 from driftpace.campaign.text import period_name
-from driftpace.campaign.transitions import Labels, labels_in, repeated_labels, undone_by, unpack_rows
+from driftpace.campaign.transitions import undone_by
 from driftpace.errors import ParameterError, ProtocolError
 from driftpace.records import Money
 from driftpace.storage.base import Entry, Store
@@ -117,31 +118,40 @@ def record_revision(
     after = revised.state
     revision = None
     if revised.reports:
-        revision = Revision(
-            periods=tuple(report.period for report in revised.reports),
-            risk_before=None if before.last is None else before.last.risk_bound,
-            risk_after=None if after.last is None else after.last.risk_bound,
-        )
-        coef = after.state.coef
-        draft.add(
-            "revised",
-            {
-                "period": after.state.period,
-                "periods": list(revision.periods),
-                "risk_before": encode(revision.risk_before),
-                "risk_after": encode(revision.risk_after),
-                "reports": [encode(report) for report in revised.reports],
-                "served": [served_to_plain(served) for served in revised.served],
-                "coef": [] if coef is None else coef.tolist(),
-                "sha256": fingerprint(after),
-            },
-        )
+        revision = revision_of(before, revised)
+        draft.add("revised", revised_body(before, revised))
     order = before.state.order
     changed = after.opened is not None and (after.state.order is None or after.state.order.after == -1)
     if changed:
         dropped = after.state.order is None and order is not None
         after = ask_again(after, draft, who=who, pool=order.pool if dropped and order else None)
     return after, revision
+
+
+def revision_of(before: CampaignState, revised: Revised) -> Revision:
+    """Return which periods were absorbed again, and the expected excess loss before and after."""
+    last = revised.state.last
+    return Revision(
+        periods=tuple(report.period for report in revised.reports),
+        risk_before=None if before.last is None else before.last.risk_bound,
+        risk_after=None if last is None else last.risk_bound,
+    )
+
+
+def revised_body(before: CampaignState, revised: Revised) -> dict[str, Any]:
+    """Return what the log says of periods that were absorbed again."""
+    after, revision = revised.state, revision_of(before, revised)
+    coef = after.state.coef
+    return {
+        "period": after.state.period,
+        "periods": list(revision.periods),
+        "risk_before": encode(revision.risk_before),
+        "risk_after": encode(revision.risk_after),
+        "reports": [encode(report) for report in revised.reports],
+        "served": [served_to_plain(served) for served in revised.served],
+        "coef": [] if coef is None else coef.tolist(),
+        "sha256": fingerprint(after),
+    }
 
 
 def stored_rows(store: Store, name: str) -> RowsOf:

@@ -56,6 +56,7 @@ COMMANDS = {
     "export": CommandSpec("export_import", "export", "Export a campaign to a file.", CAMPAIGNS),
     "import": CommandSpec("export_import", "import_campaign", "Import a campaign from an exported file.", CAMPAIGNS),
     "remove": CommandSpec("campaigns", "remove", "Remove a campaign with its log and rows.", CAMPAIGNS),
+    "seal": CommandSpec("seal", "seal", "Note the last hash of each log in a file outside of the store.", STORE),
     "doctor": CommandSpec("doctor", "doctor", "Check the store and its campaigns.", STORE),
     "serve": CommandSpec("serve", "serve", "Serve the campaigns of a store: dashboard and REST API.", STORE),
     "token": CommandSpec("token", "token", "Manage the access tokens of the service.", STORE),

@@ -1,27 +1,22 @@
 """``driftpace doctor``: check that the store is intact and that each campaign matches its log."""
 
-from collections import deque
-from collections.abc import Iterator, Sequence
-from enum import StrEnum
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from driftpace.campaign.records import CheckVerdict
 from driftpace.cli.options import ShownList, Storage, campaign_names
 from driftpace.cli.output import ListForm
+from driftpace.cli.seal import KeyFile
+from driftpace.errors import ParameterError
+from driftpace.formatting import plural
 
 if TYPE_CHECKING:
-    from driftpace.storage.base import Entry, Store
+    from driftpace.storage.base import Store
 
 FAILED = 30
-
-
-class CheckVerdict(StrEnum):
-    """The result of a check."""
-
-    PASS = "pass"
-    WARN = "warn"
-    FAIL = "fail"
 
 
 class Check(NamedTuple):
@@ -37,13 +32,20 @@ def doctor(
         str | None,
         typer.Argument(metavar="NAME", help="The campaign. Default: all campaigns.", autocompletion=campaign_names),
     ] = None,
+    seal: Annotated[
+        Path | None,
+        typer.Option(
+            "--seal", metavar="FILE", help="Compare with a file that driftpace seal wrote.", show_default=False
+        ),
+    ] = None,
+    key: KeyFile = None,
     form: ShownList = ListForm.TABLE,
     storage: Storage = None,
 ) -> None:
     """Check the store and its campaigns.
 
-    The store must be readable and intact and every log complete; where the rows are stored, each campaign is recomputed from its
-    log and must match its saved state bit for bit.
+    The store must be readable and intact, and the hash chain of every log whole; where the rows are stored, each campaign is
+    recomputed from its log, and orders, fits, certificates and the saved state must match bit for bit.
 
     Exit code: 0 all checks passed, 30 a check failed, 2 the store cannot be opened.
 
@@ -52,8 +54,12 @@ def doctor(
     from driftpace.cli.output import print_csv, print_json, print_table
     from driftpace.cli.stores import opened
 
+    if key is not None and seal is None:
+        raise ParameterError("--key must be given together with --seal.")
     with opened(storage) as store:
         checks = list(_run_checks(store, name, storage))
+        if seal is not None:
+            checks += _check_seal(store, name, seal, key)
     rows = [(check.verdict.value, check.what, check.sentence) for check in checks]
     if form is ListForm.JSON:
         print_json([dict(zip(Check._fields, row, strict=True)) for row in rows])
@@ -68,7 +74,8 @@ def _run_checks(store: "Store", name: str | None, storage: str | None) -> Iterat
     from driftpace.cli.stores import require_campaign
 
     store.ping()
-    yield Check(CheckVerdict.PASS, "store", f"{store.url} is reachable and of this version.")
+    store.check()
+    yield Check(CheckVerdict.PASS, "store", f"{store.url} is reachable, of this version and whole.")
     yield from _check_file(storage)
     if name is not None:
         yield _check_campaign(store, require_campaign(store, name).name)
@@ -101,71 +108,62 @@ def _check_file(storage: str | None) -> Iterator[Check]:
         yield Check(CheckVerdict.FAIL, "file", f"The SQLite file is damaged: {result[:200]}; restore a backup.")
 
 
+def _check_seal(store: "Store", name: str | None, seal: Path, key: Path | None) -> Iterator[Check]:
+    """Compare the store with a seal."""
+    from driftpace.errors import StateFileError
+    from driftpace.storage.seal import SealKey, broken_seals, check_signature, read_seal
+
+    try:
+        sealed = read_seal(seal)
+        if key is not None:
+            check_signature(sealed, SealKey.read(key))
+        elif "signature" in sealed:
+            yield Check(CheckVerdict.WARN, "seal", "It is signed; give --key FILE to check the signature.")
+    except StateFileError as error:
+        yield Check(CheckVerdict.FAIL, "seal", str(error))
+        return
+    broken = broken_seals(sealed, store, name=name)
+    for one in broken:
+        yield Check(CheckVerdict.FAIL, one.name, one.sentence)
+    if not broken:
+        count = plural(len(sealed["campaigns"]), "campaign")
+        yield Check(CheckVerdict.PASS, "seal", f"{count} as sealed at {sealed['at']}.")
+
+
 def _check_campaign(store: "Store", name: str) -> Check:
-    """Recompute a campaign from its log and compare it with its saved state."""
+    """Verify a campaign."""
+    from driftpace.campaign.verification import verify_campaign
     from driftpace.errors import DriftpaceError
 
     try:
-        verdict, sentence = _compare_with_log(store, name)
+        head = store.head(name)
+        if head is not None and head.summary.get("segments") is not None:
+            return Check(*_compare_fleet(store, name))
+        found = verify_campaign(name, store)
     except DriftpaceError as error:
         return Check(CheckVerdict.FAIL, name, f"{error}")
-    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, IndexError) as error:
         sentence = f"The campaign cannot be recomputed: {type(error).__name__}: {error}."
         return Check(CheckVerdict.FAIL, name, sentence)
-    return Check(verdict, name, sentence)
+    return Check(found.verdict, name, found.sentence)
 
 
-def _compare_with_log(store: "Store", name: str) -> tuple[CheckVerdict, str]:
-    from driftpace.campaign import Campaign
-    from driftpace.campaign.state import from_checkpoint, states_agree, to_checkpoint
-
-    head = store.head(name)
-    if head is not None and head.summary.get("segments") is not None:
-        return _compare_fleet(store, name)
-    campaign = Campaign.open(name, storage=store)
-    log = campaign.log()
-    if [entry.seq for entry in log] != list(range(1, len(log) + 1)):
-        return CheckVerdict.FAIL, "The log has a gap."
-    checkpoint = store.checkpoint(name)
-    if checkpoint is None or checkpoint[0] != len(log):
-        at = checkpoint and checkpoint[0]
-        return CheckVerdict.FAIL, f"The log has {len(log):,} entries, but the saved state is of entry {at}."
-    saved = from_checkpoint(*checkpoint)
-    deliveries = () if saved.opened is None else saved.opened.deliveries
-    if len(store.rows(name, deliveries)) < len(deliveries):
-        return CheckVerdict.FAIL, "Rows of the open period are missing; restore a backup of the store."
-    if not _has_all_rows(store, name, log):
-        if saved.definition.keep_rows:
-            return CheckVerdict.FAIL, "Rows that should be stored are missing."
-        return CheckVerdict.WARN, f"{len(log):,} log entries; rows are not stored, so it cannot be recomputed."
-    ((_, recomputed),) = deque(campaign.replay(), maxlen=1)
-    exact = to_checkpoint(recomputed) == checkpoint[1]
-    if not exact and not states_agree(saved, recomputed):
-        return CheckVerdict.FAIL, "The saved state differs from the one recomputed from the log."
-    how = "identical" if exact else "equal up to rounding (written on another machine or with another library version)"
-    return CheckVerdict.PASS, f"{len(log):,} log entries, recomputed: {how}."
-
-
-def _compare_fleet(store: "Store", name: str) -> tuple[CheckVerdict, str]:
+def _compare_fleet(store: "Store", name: str) -> tuple[CheckVerdict, str, str]:
     """Compute every segment again from the log, and compare them with those that are saved."""
     from driftpace.campaign import FleetCampaign
     from driftpace.campaign.fleet.verification import compare_with_log
 
     found = compare_with_log(FleetCampaign.open(name, storage=store))
     if found.problem is not None:
-        return CheckVerdict.FAIL, found.problem
+        return CheckVerdict.FAIL, name, found.problem
     if not found.recomputed:
-        return CheckVerdict.WARN, f"{found.entries:,} log entries; rows are not stored, so it cannot be recomputed."
+        return CheckVerdict.WARN, name, f"{found.entries:,} log entries; rows are not stored, so it cannot be recomputed."
     how = (
         "identical"
         if found.exact
         else "equal up to rounding (written on another machine or with another library version)"
     )
-    return CheckVerdict.PASS, f"{found.entries:,} log entries, {found.segments:,} segments recomputed: {how}."
-
-
-def _has_all_rows(store: "Store", name: str, log: "Sequence[Entry]") -> bool:
-    return all(store.rows(name, [entry.seq]) for entry in log if entry.kind == "delivered")
+    return CheckVerdict.PASS, name, f"{found.entries:,} log entries, {found.segments:,} segments recomputed: {how}."
 
 
 def _expired_tokens(store: "Store") -> list[str]:

@@ -22,18 +22,15 @@ def export(
 
     Example: driftpace export churn churn.driftpace
     """
-    from driftpace.cli.files import printable
+    from driftpace.cli.files import printable, require_new_place
     from driftpace.cli.output import print_result
     from driftpace.cli.stores import opened_campaign
     from driftpace.errors import ParameterError
     from driftpace.formatting import plural
 
-    if str(file) == "-":
-        raise ParameterError("FILE must be a named file, because stdout carries the answer; got '-'.")
     if file.exists():
         raise ParameterError(f"FILE must be a new file; {str(file)!r} exists.")
-    if not file.absolute().parent.is_dir():
-        raise ParameterError(f"FILE must be in an existing directory; got {str(file)!r}.")
+    require_new_place(file)
     with opened_campaign(storage, name) as campaign:
         entries = campaign.status().entries
         if not dry_run:

@@ -54,6 +54,16 @@ def require_directory(out: Path) -> None:
         raise ParameterError(f"--out must be a directory; {str(taken)!r} is a file.")
 
 
+def require_new_place(file: Path) -> None:
+    """Refuse a place for a file that is stdout, a directory, or in none."""
+    if str(file) == "-":
+        raise ParameterError("FILE must be a named file, because stdout carries the answer; got '-'.")
+    if file.is_dir():
+        raise ParameterError(f"FILE must be a file; {printable(str(file))!r} is a directory.")
+    if not file.absolute().parent.is_dir():
+        raise ParameterError(f"FILE must be in an existing directory; got {printable(str(file))!r}.")
+
+
 def require_output(out: Path, endings: Sequence[str]) -> None:
     """Refuse a place where no file with such an ending can be written, before the work and in a dry run too."""
     if out.suffix.lower() not in endings:

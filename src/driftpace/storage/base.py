@@ -45,6 +45,8 @@ class Entry:
         What :meth:`Store.find` finds the entry by.
     seq : int
         Number in the log; 0 until it is written.
+    hash : str
+        Its link of the hash chain (:mod:`driftpace.storage.chain`); empty until it is written.
     """
 
     kind: str
@@ -52,6 +54,7 @@ class Entry:
     at: str
     key: str | None = None
     seq: int = 0
+    hash: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,6 +71,8 @@ class Change:
         Rows by the position of their entry in ``entries``, from 0.
     drop_rows : sequence of int
         Numbers of log entries whose rows are deleted.
+    put_rows : mapping of int to bytes
+        Rows that replace those of earlier entries, by the number of the entry.
     """
 
     entries: Sequence[Entry]
@@ -75,6 +80,7 @@ class Change:
     summary: Mapping[str, Any]
     rows: Mapping[int, bytes] = field(default_factory=dict)
     drop_rows: Sequence[int] = ()
+    put_rows: Mapping[int, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -191,6 +197,10 @@ class Store(Protocol):
 
     def ping(self) -> None:
         """Raise :class:`StorageError` if the store cannot be reached."""
+        ...
+
+    def check(self) -> None:
+        """Raise :class:`StorageError` if something that every store has is missing; reads more than :meth:`ping`."""
         ...
 
     def close(self) -> None:

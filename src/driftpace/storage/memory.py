@@ -21,6 +21,7 @@ from driftpace.storage.base import (
     short_refusal,
     up_to,
 )
+from driftpace.storage.chain import START, chain
 
 
 @dataclass(slots=True)
@@ -167,6 +168,9 @@ class MemoryStore:
     def ping(self) -> None:
         """Do nothing: memory is always available."""
 
+    def check(self) -> None:
+        """Do nothing: memory is always whole."""
+
     def close(self) -> None:
         """Do nothing: there are no connections."""
 
@@ -181,9 +185,13 @@ class _ValidChange:
 
     def apply_to(self, record: _Record) -> None:
         before, change = len(record.log), self.change
-        entries = [replace(entry, body={}) for entry in numbered(change.entries, before)]
-        record.log += zip(entries, self.bodies, strict=True)
+        read = zip(numbered(change.entries, before), self.bodies, strict=True)
+        entries = [replace(entry, body=json.loads(body)) for entry, body in read]
+        hashes = chain(entries, previous=record.log[-1][0].hash if record.log else START)
+        kept = [replace(entry, body={}, hash=link) for entry, link in zip(entries, hashes, strict=True)]
+        record.log += zip(kept, self.bodies, strict=True)
         record.rows |= {before + 1 + place: bytes(data) for place, data in change.rows.items()}
+        record.rows |= {seq: bytes(data) for seq, data in change.put_rows.items() if seq in record.rows}
         for seq in change.drop_rows:
             record.rows.pop(seq, None)
         record.checkpoint, record.summary = bytes(change.checkpoint), self.summary

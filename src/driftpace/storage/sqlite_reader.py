@@ -14,11 +14,11 @@ from urllib.parse import quote
 from driftpace.storage.base import Entry, Head, Refusal
 from driftpace.storage.sqlite_file import FileStamp, at_rest
 
-VERSION = 1
+VERSION = 2
 APPLICATION_ID = 0x64726674
 _HEAD = "SELECT name, seq, summary, created_at, updated_at FROM driftpace_campaigns"
 _ENTRY = (
-    "SELECT e.seq, e.kind, e.key, e.at, e.body FROM driftpace_entries e "
+    "SELECT e.seq, e.kind, e.key, e.at, e.body, e.hash FROM driftpace_entries e "
     "JOIN driftpace_campaigns c ON c.id = e.campaign_id WHERE c.name = ?"
 )
 
@@ -155,5 +155,5 @@ def _head(row: Any) -> Head:
 
 
 def _entry(row: Any) -> Entry:
-    seq, kind, key, at, body = row
-    return Entry(seq=seq, kind=kind, key=key, at=at, body=json.loads(body))
+    seq, kind, key, at, body, link = row
+    return Entry(seq=seq, kind=kind, key=key, at=at, body=json.loads(body), hash=link)

@@ -3,6 +3,7 @@
 import gzip
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,13 @@ def fill(store: Store) -> None:
     close_period(forgotten, 1)
     forgotten.ask(key="P2")
     forgotten.tell(*rows(2, 0, 3), final=False)
-    table = {"name": "tables", "target": "bought", "features": ["age", "city"], "loss": "logistic", "id": "id"}
+    table: dict[str, Any] = {
+        "name": "tables",
+        "target": "bought",
+        "features": ["age", "city"],
+        "loss": "logistic",
+        "id": "id",
+    }
     table |= {"epsilon": 0.1, "seed": 0, "classes": ["no", "yes"], "categories": {"city": ["Graz", "Wien"]}}
     tables = Campaign.create(table, storage=store)
     tables.ask(key="P1")

@@ -31,7 +31,7 @@ from sqlalchemy import (
 
 from driftpace.errors import StorageError
 
-VERSION = 1
+VERSION = 2
 """The version of these tables."""
 
 APPLICATION_ID = 0x64726674
@@ -79,6 +79,7 @@ ENTRIES = Table(
     Column("at", _TEXT, nullable=False),
     Column("batch", _TEXT, nullable=False),
     Column("body", _TEXT, nullable=False),
+    Column("hash", _TEXT, nullable=False),
 )
 Index("driftpace_entries_by_key", ENTRIES.c.campaign_id, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.seq)
 Index("driftpace_entries_by_kind", ENTRIES.c.campaign_id, ENTRIES.c.kind, ENTRIES.c.seq)
@@ -144,6 +145,21 @@ def bring_up(connection: Connection, url: str) -> None:
         UPGRADES[old](connection)
     if version < VERSION:
         connection.execute(update(META).values(version=VERSION))
+
+
+def missing_parts(connection: Connection) -> list[str]:
+    """Return the tables, columns and indexes that a database lacks."""
+    inspector = inspect(connection)
+    missing = []
+    for table in METADATA.sorted_tables:
+        if not inspector.has_table(table.name):
+            missing.append(f"table {table.name}")
+            continue
+        columns = {column["name"] for column in inspector.get_columns(table.name)}
+        missing += [f"column {name} in {table.name}" for name in table.columns.keys() if name not in columns]  # noqa: SIM118
+        indexes = {index["name"] for index in inspector.get_indexes(table.name)}
+        missing += [f"index {index.name}" for index in table.indexes if index.name not in indexes]
+    return missing
 
 
 def refuse_newer(version: int, url: str) -> None:

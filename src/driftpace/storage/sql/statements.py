@@ -3,17 +3,20 @@
 Statements are built once because building one takes longer than the database needs to execute it.
 """
 
+import json
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import Connection, Dialect, Select, bindparam, delete, insert, select, update
 
 from driftpace.storage.base import LARGEST, MAX_REFUSALS, Change, as_json, numbered, within
+from driftpace.storage.chain import START, content_hash, linked
 from driftpace.storage.sql import statements
 from driftpace.storage.sql.schema import CAMPAIGNS, CHECKPOINTS, ENTRIES, META, REFUSALS, ROWS, TOKENS
 
 HEADS = (CAMPAIGNS.c.name, CAMPAIGNS.c.seq, CAMPAIGNS.c.summary, CAMPAIGNS.c.created_at, CAMPAIGNS.c.updated_at)
-ENTRY = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.at, ENTRIES.c.body)
+ENTRY = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.at, ENTRIES.c.body, ENTRIES.c.hash)
 
 
 class CompiledSelect:
@@ -77,9 +80,17 @@ PLACE = (
 )
 """Lock a campaign until the end of the transaction; returns its id, its last entry number, and the version of the tables."""
 
+LINK = select(ENTRIES.c.hash).where(ENTRIES.c.campaign_id == _CAMPAIGN, ENTRIES.c.seq == bindparam("last"))
+"""The hash of the last entry, which the next one carries on."""
+
 MARK = select(ENTRIES.c.batch).where(ENTRIES.c.campaign_id == _CAMPAIGN, ENTRIES.c.seq == bindparam("first"))
 ADD_ENTRIES, ADD_ROWS, ADD_CHECKPOINT = insert(ENTRIES), insert(ROWS), insert(CHECKPOINTS)
 DROP_ROWS = delete(ROWS).where(ROWS.c.campaign_id == _CAMPAIGN, ROWS.c.seq == bindparam("dropped"))
+PUT_ROWS = (
+    update(ROWS)
+    .where(ROWS.c.campaign_id == _CAMPAIGN, ROWS.c.seq == bindparam("replaced"))
+    .values(data=bindparam("bytes"))
+)
 PUT_CHECKPOINT = (
     update(CHECKPOINTS)
     .where(CHECKPOINTS.c.campaign_id == _CAMPAIGN)
@@ -98,10 +109,14 @@ class PreparedChange:
 
     def __init__(self, owner: str, change: Change, *, after: int) -> None:
         self.after, self.change, self.batch = after, change, uuid4().hex
+        entries = numbered(change.entries, after)
+        bodies = [as_json(owner, body=entry.body) for entry in entries]
         self.entries = [
-            {"seq": entry.seq, "kind": entry.kind, "key": entry.key, "at": entry.at}
-            | {"body": as_json(owner, body=entry.body), "batch": self.batch}
-            for entry in numbered(change.entries, after)
+            {"seq": entry.seq, "kind": entry.kind, "key": entry.key, "at": entry.at, "body": body, "batch": self.batch}
+            for entry, body in zip(entries, bodies, strict=True)
+        ]
+        self.contents = [
+            content_hash(replace(entry, body=json.loads(body))) for entry, body in zip(entries, bodies, strict=True)
         ]
         self.summary = as_json(owner, summary=change.summary)
 
@@ -110,13 +125,22 @@ class PreparedChange:
         belongs = {"campaign_id": campaign}
         last = self.after + len(self.entries)
         if self.entries:
-            connection.execute(statements.ADD_ENTRIES, [belongs | entry for entry in self.entries])
+            links = self._links(connection, campaign)
+            entries = [belongs | entry | {"hash": link} for entry, link in zip(self.entries, links, strict=True)]
+            connection.execute(statements.ADD_ENTRIES, entries)
         if self.change.rows:
             rows = [{"seq": self.after + 1 + place, "data": bytes(data)} for place, data in self.change.rows.items()]
             connection.execute(statements.ADD_ROWS, [belongs | row for row in rows])
         dropped = [{"campaign": campaign, "dropped": seq} for seq in self.change.drop_rows if 0 < seq < LARGEST]
         if dropped:
             connection.execute(statements.DROP_ROWS, dropped)
+        replaced = [
+            {"campaign": campaign, "replaced": seq, "bytes": bytes(data)}
+            for seq, data in self.change.put_rows.items()
+            if 0 < seq < LARGEST
+        ]
+        if replaced:
+            connection.execute(statements.PUT_ROWS, replaced)
         put = {"campaign": campaign, "last": last, "bytes": bytes(self.change.checkpoint)}
         connection.execute(statements.PUT_CHECKPOINT, put)
         facts = {"campaign": campaign, "facts": self.summary}
@@ -124,6 +148,17 @@ class PreparedChange:
             connection.execute(statements.PUT_HEAD, facts | {"last": last, "at": self.change.entries[-1].at})
         else:
             connection.execute(statements.PUT_SUMMARY, facts)
+
+    def _links(self, connection: Connection, campaign: int) -> list[str]:
+        """Return the hash of each entry, which carries on that of the last one in the log."""
+        previous = START
+        if self.after:
+            previous = connection.scalar(statements.LINK, {"campaign": campaign, "last": self.after}) or START
+        links = []
+        for content in self.contents:
+            previous = linked(previous, content)
+            links.append(previous)
+        return links
 
     def is_written(self, connection: Connection, campaign: int) -> bool:
         """Return whether an earlier attempt of this change was committed."""

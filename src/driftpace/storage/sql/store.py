@@ -26,7 +26,7 @@ from driftpace.storage.base import (
     within,
 )
 from driftpace.storage.sql.connections import Connections
-from driftpace.storage.sql.schema import CAMPAIGNS, ENTRIES, ROWS, TOKENS, refuse_newer
+from driftpace.storage.sql.schema import CAMPAIGNS, ENTRIES, ROWS, TOKENS, missing_parts, refuse_newer
 from driftpace.storage.sql.statements import (
     ADD_CHECKPOINT,
     ADD_REFUSAL,
@@ -225,6 +225,14 @@ class SqlStore:
             raise StorageError("the store{where} is damaged; restore a backup.", store=self.url)
         refuse_newer(int(rows[0][0]), self.url)
 
+    def check(self) -> None:
+        """Raise :class:`StorageError` if a table, a column or an index is missing."""
+        missing = self._connections.read(missing_parts)
+        if missing:
+            raise StorageError(
+                f"the store{{where}} is damaged: it has no {missing[0]}; restore a backup.", store=self.url
+            )
+
     def close(self) -> None:
         """Close the connections; a closed store opens new ones when it is used again."""
         self._connections.close()
@@ -269,5 +277,5 @@ def _head(row: Any) -> Head:
 
 
 def _entry(row: Any) -> Entry:
-    seq, kind, key, at, body = row
-    return Entry(seq=int(seq), kind=kind, key=key, at=at, body=json.loads(body))
+    seq, kind, key, at, body, link = row
+    return Entry(seq=int(seq), kind=kind, key=key, at=at, body=json.loads(body), hash=link)
