@@ -55,7 +55,11 @@ def column(kind: str, name: str, value: Any) -> Edit:
 
 def statement(text: str) -> Edit:
     """Run a statement; ``{of}`` is the condition that names the campaign."""
-    return lambda connection: connection.execute(text.format(of=_OF)) and None
+
+    def edit(connection: sqlite3.Connection) -> None:
+        connection.execute(text.format(of=_OF))
+
+    return edit
 
 
 def _label_changed(connection: sqlite3.Connection) -> None:

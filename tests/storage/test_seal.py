@@ -60,7 +60,7 @@ def test_a_shared_secret_signs_and_verifies(tmp_path: Path) -> None:
     del again["signature"]
     with pytest.raises(StateFileError, match="the seal has no signature"):
         check_signature(again, key)
-    with pytest.raises(ParameterError, match="key=.*at least 16 bytes; got 5"):
+    with pytest.raises(ParameterError, match=r"key=.*at least 16 bytes; got 5"):
         SealKey(b"short\n")
 
 

@@ -22,10 +22,12 @@ from typing import Any, BinaryIO
 from driftpace.campaign import transitions
 from driftpace.campaign.campaign import Campaign
 from driftpace.campaign.definition import Definition, check_name
-from driftpace.campaign.handle import unknown_campaign, utc_now, with_rows
+from driftpace.campaign.handle import unknown_campaign, utc_now, with_rows, with_state_hash
+from driftpace.campaign.packing import hash_of
 from driftpace.campaign.replay import replay
-from driftpace.campaign.state import CampaignState, from_checkpoint, states_agree, to_checkpoint
+from driftpace.campaign.state import CampaignState, from_checkpoint, packed_checkpoint, states_agree, to_checkpoint
 from driftpace.campaign.status import summary
+from driftpace.campaign.verification import rows_hashes, unnoted_rows
 from driftpace.errors import ConflictError, ParameterError, StateFileError
 from driftpace.storage import open_store
 from driftpace.storage.atomic_file import atomic_file
@@ -48,7 +50,7 @@ def export_campaign(campaign: Campaign, path: str | os.PathLike[str]) -> None:
     path : str or path-like
         The file; an existing one is replaced.
     """
-    with atomic_file(path, owner="export") as file:
+    with atomic_file(path, owner="export", private=True) as file:
         for chunk in export_chunks(campaign):
             file.write(chunk)
 
@@ -133,7 +135,9 @@ def import_campaign(
     with where.open("rb") as file:
         entries, rows, state = _read(file, file_name=file_name)
     old_name = state.definition.name
-    body = {"name": old_name, "source": file_name, "entries": len(entries), "who": who}
+    hashes, put = unnoted_rows(entries, lambda seq: rows.get(seq - 1))
+    rows |= {seq - 1: data for seq, data in put.items()}
+    body = {"name": old_name, "source": file_name, "entries": len(entries), "rows": hashes, "who": who}
     entries.append(Entry(kind="imported", body=body, at=utc_now(), seq=len(entries) + 1))
     if name is not None and name != old_name:
         entries[0] = _renamed(entries[0], name)
@@ -141,7 +145,10 @@ def import_campaign(
     state = replace(transitions.imported(state, old_name), seq=len(entries))
     store = open_store(storage, create=not dry_run)
     with _readable(file_name):
-        change = Change(entries=entries, checkpoint=to_checkpoint(state), summary=summary(state), rows=rows)
+        checkpoint, digest = packed_checkpoint(state)
+        change = Change(
+            entries=with_state_hash(entries, digest), checkpoint=checkpoint, summary=summary(state), rows=rows
+        )
         require_change("import", change)
     final_name = state.definition.name
     taken = ParameterError(f"must not be taken; a campaign named {final_name!r} exists.", owner="import", name="name")
@@ -188,6 +195,9 @@ def _read(file: BinaryIO, *, file_name: str) -> tuple[list[Entry], dict[int, byt
                 raise EOFError("something follows its end")
         if last["sha256"] != before:
             raise StateFileError(f"{file_name!r} was edited or damaged: its checksum does not match.")
+        for seq, digest in rows_hashes(entries).items():
+            if seq - 1 in rows and hash_of(rows[seq - 1]) != digest:
+                raise StateFileError(f"{file_name!r} was edited: the rows of entry {seq} do not have their hash.")
         state = _checked(entries, rows, base64.b64decode(last["checkpoint"], validate=True), file_name)
         state = transitions.with_base(state, partial(_model, entries, rows))
         state = with_rows(state, {place + 1: data for place, data in rows.items()})

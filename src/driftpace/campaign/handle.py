@@ -14,9 +14,9 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.packing import KeptRows, unpack_rows
 from driftpace.campaign.state import CampaignState, from_checkpoint, packed_checkpoint
 from driftpace.campaign.status import summary
-from driftpace.errors import ConflictError, ParameterError, StorageError, UnknownCampaignError
+from driftpace.errors import ConflictError, ParameterError, ProtocolError, StorageError, UnknownCampaignError
 from driftpace.storage.base import Change, Entry, Head, Store
-from driftpace.storage.codec import encode
+from driftpace.storage.codec import METHOD, encode
 from driftpace.tracker import Tracker
 from driftpace.tracker.codec import snapshot_to_body
 
@@ -132,6 +132,9 @@ class StateHandle(Generic[State, Drafted]):
         """Return the state in the store."""
         raise NotImplementedError
 
+    def _refuse(self, before: State) -> None:
+        """Raise an error where a state must not be changed."""
+
     def change(self, decide: Callable[[State, Drafted], tuple[State, Answer]], *, dry_run: bool) -> Answer:
         """Read, decide and append, again if another writer appended first. A dry run appends nothing.
 
@@ -143,6 +146,7 @@ class StateHandle(Generic[State, Drafted]):
         with self._changing:
             while True:
                 before = self.load()
+                self._refuse(before)
                 draft = self._draft(before)
                 try:
                     after, answer = decide(before, draft)
@@ -204,10 +208,23 @@ class StateHandle(Generic[State, Drafted]):
 
 
 class CampaignHandle(StateHandle[CampaignState, Draft]):
-    """A campaign of a store with its state cached."""
+    """A campaign of a store with its state cached; one of an older method is changed only with ``any_method``."""
+
+    def __init__(
+        self, name: str, store: Store, *, clock: Callable[[], str] | None = None, any_method: bool = False
+    ) -> None:
+        super().__init__(name, store, clock=clock)
+        self._any_method = any_method
 
     def _draft(self, before: CampaignState) -> Draft:
         return Draft(before=before, at=self.clock())
+
+    def _refuse(self, before: CampaignState) -> None:
+        if before.method_number != METHOD and not self._any_method:
+            raise ProtocolError(
+                f"campaign {self._name!r} has orders of method {before.method_number} and this driftpace has method {METHOD}, "
+                f"which may answer differently; driftpace upgrade --campaign {self._name} shows the difference and changes over."
+            )
 
     def _read(self) -> CampaignState:
         """Return the state in the store; read again if a period was closed, and its rows dropped, between two queries."""

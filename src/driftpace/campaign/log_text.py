@@ -32,6 +32,7 @@ TITLES = {
     "undone": "Undone",
     "revised": "Revised",
     "retrained": "Retrained",
+    "upgraded": "Upgraded",
 }
 MAX_QUOTE = 600
 """Characters of a user's text that a description has; the JSON has all of it."""
@@ -343,6 +344,13 @@ def _retrained(entry: "Entry") -> Parts:
     return f"{how} before period {body['period']} ({body['model']['sha256'][:12]}){expected}", _because(body)
 
 
+def _upgraded(entry: "Entry") -> Parts:
+    body = entry.body
+    if "method" in body:
+        return f"Method {body['from']} replaced by method {body['method']}", ""
+    return f"Store upgraded from version {body['from']} to {body['to']}", ""
+
+
 def _unknown(entry: "Entry") -> Parts:
     return f"Entry of an unknown kind: {quoted(entry.kind)}", ""
 
@@ -365,4 +373,5 @@ _PARTS: dict[str, Callable[["Entry"], Parts]] = {
     "undone": _undone,
     "revised": _revised,
     "retrained": _retrained,
+    "upgraded": _upgraded,
 }

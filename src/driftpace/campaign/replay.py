@@ -144,6 +144,7 @@ _TRANSITIONS: Mapping[str, Callable[[CampaignState, Entry, Mapping[str, Any]], C
     "certified": lambda campaign, _, body: _certified(campaign, body),
     "imported": lambda campaign, _, body: transitions.imported(campaign, body["name"]),
     "revised": lambda campaign, _, __: campaign,
+    "upgraded": lambda campaign, _, __: campaign,
 }
 """The state after each kind of entry, but "delivered", which needs its rows, and those that change the past."""
 

@@ -18,7 +18,7 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import CHECKPOINT_VERSION, Decision, Order
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.records import LabelSums, Request, StepReport
-from driftpace.storage.codec import SHAPE_ERRORS, decode, encode
+from driftpace.storage.codec import METHOD, SHAPE_ERRORS, decode, encode
 from driftpace.storage.inflate import inflate
 from driftpace.tables.encoding import Encoding
 from driftpace.tracker.codec import snapshot_from_body, snapshot_to_body, unsaved_parts
@@ -48,7 +48,8 @@ class OpenPeriod:
 class CampaignState:
     """The state after log entry ``seq``; ``rows`` counts those of the closed periods, ``label_sums`` is what their labels show.
 
-    ``encoding`` says how columns are encoded, where the first rows and not the definition have shown it.
+    ``encoding`` says how columns are encoded, where the first rows and not the definition have shown it. ``method_number`` is that
+    of the version that computed the state.
     """
 
     seq: int
@@ -62,6 +63,7 @@ class CampaignState:
     rows: int = 0
     encoding: Encoding | None = None
     label_sums: LabelSums | None = None
+    method_number: int = METHOD
 
     @property
     def order(self) -> Order | None:
@@ -150,6 +152,7 @@ def from_checkpoint(seq: int, data: bytes) -> CampaignState:
             rows=body["rows"],
             encoding=None if body["encoding"] is None else Encoding.of(body["encoding"]),
             label_sums=decode(body["label_sums"]),
+            method_number=body["tracker"]["numbers"]["method"],
         )
     except (zlib.error, *SHAPE_ERRORS) as error:
         raise StateFileError(f"the checkpoint of the campaign cannot be read: {str(error).rstrip('.')}.") from None

@@ -27,6 +27,11 @@ def public_place(place: str | None) -> str:
     return re.sub(r"(://[^:/@]*)(:.*(?=@))?([^?]*)(\?.*)?", r"\1\3", place or DEFAULT_STORAGE)
 
 
+def place_of(place: str | None) -> str:
+    """Return the place of a persistent store, or the default one."""
+    return _persistent(place)
+
+
 @contextmanager
 def opened(place: str | None, *, create: bool = False) -> "Iterator[Store]":
     """Open the store at a place."""

@@ -9,9 +9,12 @@ from typing import BinaryIO
 
 from driftpace.errors import ParameterError
 
+PRIVATE = 0o600
+"""Permissions of files that may hold personal data."""
+
 
 @contextmanager
-def atomic_file(path: str | os.PathLike[str], *, owner: str = "save") -> Iterator[BinaryIO]:
+def atomic_file(path: str | os.PathLike[str], *, owner: str = "save", private: bool = False) -> Iterator[BinaryIO]:
     """Yield a binary file that replaces ``path`` when the block ends without an exception.
 
     Parameters
@@ -20,16 +23,25 @@ def atomic_file(path: str | os.PathLike[str], *, owner: str = "save") -> Iterato
         The file; the permissions of an existing one are kept.
     owner : str
         The function that error messages name.
+    private : bool, default False
+        Whether only its owner may read a new file.
     """
+    with atomic_place(path, owner=owner, private=private) as place, place.open("wb") as file:
+        yield file
+
+
+@contextmanager
+def atomic_place(path: str | os.PathLike[str], *, owner: str = "save", private: bool = False) -> Iterator[Path]:
+    """Yield the path of an empty file that replaces ``path`` when the block ends; parameters as in :func:`atomic_file`."""
     target = Path(path).resolve()
     if not target.parent.is_dir():
         raise ParameterError(f"must be in an existing folder; got {os.fspath(path)!r}.", owner=owner, name="path")
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    os.close(handle)
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.chmod(name, _mode(target))
+        yield Path(name)
+        with open(name, "rb+") as file:
+            os.chmod(name, _mode(target, private=private))
             os.fsync(file.fileno())
         os.replace(name, target)
     except BaseException:
@@ -38,10 +50,12 @@ def atomic_file(path: str | os.PathLike[str], *, owner: str = "save") -> Iterato
     _sync_folder(target.parent)
 
 
-def _mode(target: Path) -> int:
+def _mode(target: Path, *, private: bool) -> int:
     """Return the permissions of the replaced file, or those of a new one."""
     if target.exists():
         return target.stat().st_mode & 0o777
+    if private:
+        return PRIVATE
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

@@ -67,6 +67,26 @@ def open_store(storage: str | os.PathLike[str] | Store, *, create: bool = True, 
     )
 
 
+def is_postgres(storage: str | os.PathLike[str]) -> bool:
+    """Return whether an address is that of a PostgreSQL database."""
+    return os.fspath(storage).partition("://")[0] in {"postgres", "postgresql", "postgresql+psycopg"}
+
+
+def sqlite_path(storage: str | os.PathLike[str]) -> Path:
+    """Return the path of a SQLite store, or raise ParameterError for another address."""
+    place = os.fspath(storage)
+    scheme, mark, _ = place.partition("://")
+    if not mark:
+        return Path(place).expanduser()
+    if scheme != "sqlite":
+        raise ParameterError(
+            f"must be a path, sqlite:///path or postgresql://user@host/database; got an address that begins with {scheme!a}.",
+            owner="open_store",
+            name="storage",
+        )
+    return _path_of_url(place)
+
+
 class StoreOpener(Protocol):
     """Opens the store at an address; ``create`` and ``wait`` as in :func:`open_store`."""
 
@@ -88,6 +108,10 @@ def _open_sqlite_path(path: str, *, create: bool, wait: float) -> Store:
 
 
 def _open_sqlite_url(address: str, *, create: bool, wait: float) -> Store:
+    return _open_sqlite_path(str(_path_of_url(address)), create=create, wait=wait)
+
+
+def _path_of_url(address: str) -> Path:
     path = address.partition("://")[2]
     if not path.startswith("/") or path in {"/", "/:memory:"} or "?" in path:
         raise ParameterError(
@@ -95,7 +119,7 @@ def _open_sqlite_url(address: str, *, create: bool, wait: float) -> Store:
             owner="open_store",
             name="storage",
         )
-    return _open_sqlite_path(path[1:], create=create, wait=wait)
+    return Path(path[1:]).expanduser()
 
 
 def _open_postgres(address: str, *, create: bool, wait: float) -> Store:

@@ -1,5 +1,6 @@
 import multiprocessing
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
@@ -10,6 +11,7 @@ from driftpace.errors import StorageError
 from driftpace.storage import open_store
 from driftpace.storage.sql import schema
 from driftpace.storage.sql.schema import APPLICATION_ID, METADATA, VERSION, bring_up, version_of
+from driftpace.storage.sql.transfer import upgrade_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of newer Pythons
 
@@ -48,9 +50,18 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path}/labels.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
 
 
+def all_steps(first: Callable[[Connection], None]) -> dict[int, Callable[[Connection], None]]:
+    return {0: first, **dict.fromkeys(range(1, VERSION), lambda _: None)}
+
+
 def test_an_older_store_is_brought_up_with_what_is_in_it(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made_older(url)
-    monkeypatch.setattr(schema, "UPGRADES", {0: step_from_0})
+    monkeypatch.setattr(schema, "UPGRADES", all_steps(step_from_0))
+    with pytest.raises(
+        StorageError, match=r"has version 0 .* uses version 2; driftpace upgrade migrates it, with a backup"
+    ):
+        open_store(url)
+    upgrade_tables(url, wait=60.0)
     store = open_store(url)
     assert [head.name for head in store.heads(search="CHURN")] == ["Churn"]
     assert store.tokens() == []
@@ -64,10 +75,11 @@ def test_a_step_that_fails_leaves_the_older_store(url: str, monkeypatch: pytest.
         connection.execute(text("SELECT * FROM no_such_table"))
 
     made_older(url)
-    monkeypatch.setattr(schema, "UPGRADES", {0: failing})
+    monkeypatch.setattr(schema, "UPGRADES", all_steps(failing))
     with pytest.raises(StorageError):
-        open_store(url)
-    monkeypatch.setattr(schema, "UPGRADES", {0: step_from_0})
+        upgrade_tables(url, wait=60.0)
+    monkeypatch.setattr(schema, "UPGRADES", all_steps(step_from_0))
+    upgrade_tables(url, wait=60.0)
     store = open_store(url)
     assert store.count() == 1
     store.close()
@@ -89,8 +101,8 @@ def test_steps_are_run_in_order_and_once(tmp_path: Path, monkeypatch: pytest.Mon
     engine = create_engine(f"sqlite:///{tmp_path}/labels.db")
     with engine.begin() as connection:
         older_tables(connection)
-        bring_up(connection, "here")
-        bring_up(connection, "here")
+        bring_up(connection, "here", upgrade=True)
+        bring_up(connection, "here", upgrade=True)
         assert (ran, version_of(connection)) == ([0, 1, 2], 3)
     engine.dispose()
 
@@ -118,9 +130,11 @@ def test_a_newer_postgres_store_is_refused_and_not_touched(postgres_url: str) ->
         assert connection.execute("SELECT version FROM driftpace_meta").fetchall() == [(NEWER,)]
 
 
-def _open(url: str, start: object, done: "multiprocessing.Queue[str]") -> None:
+def _open(url: str, start: object, done: "multiprocessing.Queue[str]", old: bool) -> None:
     try:
         start.wait()  # type: ignore[attr-defined]
+        if old:
+            upgrade_tables(url, wait=60.0)
         store = open_store(url)
         found = f"{store.count(search='churn')} {store.tokens()}"
         store.close()
@@ -130,15 +144,15 @@ def _open(url: str, start: object, done: "multiprocessing.Queue[str]") -> None:
 
 
 @pytest.mark.parametrize("old", [False, True])
-def test_sixteen_processes_open_a_new_or_an_old_store_at_once(
+def test_sixteen_processes_open_a_new_or_upgrade_an_old_store_at_once(
     url: str, old: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if old:
         made_older(url)
-        monkeypatch.setattr(schema, "UPGRADES", {0: step_from_0})
+        monkeypatch.setattr(schema, "UPGRADES", all_steps(step_from_0))
     fork = multiprocessing.get_context("fork")
     start, done = fork.Barrier(16), fork.Queue()
-    processes = [fork.Process(target=_open, args=(url, start, done)) for _ in range(16)]
+    processes = [fork.Process(target=_open, args=(url, start, done, old)) for _ in range(16)]
     for process in processes:
         process.start()
     answers = [done.get(timeout=120) for _ in processes]

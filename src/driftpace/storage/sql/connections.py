@@ -127,6 +127,16 @@ class Connections:
 
         return self._guarded(once, patience=patience, in_doubt=lambda: doubt)
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Yield a connection whose queries all see what was committed when the first one began; nothing is retried."""
+        options = {"isolation_level": "REPEATABLE READ"} if self._engine.dialect.name == "postgresql" else {}
+        try:
+            with self._engine.connect().execution_options(**options) as connection, connection.begin():
+                yield connection
+        except SQLAlchemyError as error:
+            raise sentence(error, self.url) from error
+
     def _undisturbed(self, once: Callable[[], T]) -> T:
         """Read, and read again if a file without locks was written to meanwhile."""
         if self._still is None:

@@ -9,7 +9,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from driftpace.errors import MissingExtraError, ParameterError, StorageError, StorageNotFoundError
 from driftpace.storage.sql.connections import KEPT, Connections, uses_short_timeout
 from driftpace.storage.sql.failures import sentence
-from driftpace.storage.sql.schema import VERSION, bring_up, refuse_newer, version_of
+from driftpace.storage.sql.schema import bring_up, refuse_newer, refuse_older, refuse_too_old, version_of
 
 ANSWERING = 120.0
 """Seconds that one statement may take beyond waiting for locks."""
@@ -40,8 +40,8 @@ SELECT set_config('lock_timeout', %s, false),
 """Session settings: bounded waits, durable commits, and no JIT compilation of short statements."""
 
 
-def open_postgres(address: str, *, create: bool, wait: float) -> Connections:
-    """Open the store in a database, and create or upgrade its tables."""
+def open_postgres(address: str, *, create: bool, wait: float, older: bool = False) -> Connections:
+    """Open the store in a database, and create its tables; those of an older version are refused unless ``older``."""
     where = _parsed(address)
     url = redacted_url(where)
     connections = _connections(where, url, wait)
@@ -55,20 +55,29 @@ def open_postgres(address: str, *, create: bool, wait: float) -> Connections:
         return version_of(connection)
 
     def made(connection: Connection, _: bool) -> None:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        exclude_upgrades(connection)
         bring_up(connection, url)
 
     try:
         version = connections.write(looked, patience=0.0)
         if version is None and not create:
             raise StorageNotFoundError("there is no store{where}; `driftpace init` creates one.", store=url)
-        if version is None or version < VERSION:
+        if version is None:
             connections.write(made)
-        refuse_newer(version or VERSION, url)
+        else:
+            refuse_newer(version, url)
+            refuse_too_old(version, url)
+            if not older:
+                refuse_older(version, url)
     except StorageError:
         connections.close()
         raise
     return connections
+
+
+def exclude_upgrades(connection: Connection) -> None:
+    """Wait until nobody else creates or upgrades tables, and exclude others until the end of the transaction."""
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
 def redacted_url(where: URL) -> str:

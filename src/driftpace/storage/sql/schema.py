@@ -4,10 +4,12 @@ Table names start with ``driftpace_``, so a database can hold other tables too. 
 (``COLLATE "C"``), so lists have the same order everywhere. Checkpoints have their own table so that listing campaigns does not
 read them. ``batch`` marks all entries of one change, to find out after a lost connection whether the change was committed.
 
-A new store gets the newest tables; an older one is upgraded step by step in one transaction. To change the tables: change them
-here, raise ``VERSION``, and add the step from the previous version to ``UPGRADES``.
+A new store gets the newest tables; an older one is refused until :func:`driftpace.campaign.upgrade_store` has upgraded it step
+by step in one transaction. To change the tables: change them here, raise ``VERSION``, add the step from the previous version to
+``UPGRADES``, and keep a store of the previous version in ``tests/storage/releases``.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -16,6 +18,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Connection,
+    Double,
     ForeignKey,
     ForeignKeyConstraint,
     Index,
@@ -24,12 +27,16 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    bindparam,
     inspect,
     select,
+    text,
     update,
 )
 
 from driftpace.errors import StorageError
+from driftpace.storage.base import Entry
+from driftpace.storage.chain import chain
 
 VERSION = 2
 """The version of these tables."""
@@ -104,6 +111,14 @@ REFUSALS = Table(
     Column("sentence", _TEXT, nullable=False),
 )
 
+TICKETS = Table(
+    "driftpace_tickets",
+    METADATA,
+    Column("id", _WHOLE, primary_key=True, autoincrement=True),
+    Column("campaign_id", ForeignKey(CAMPAIGNS.c.id, ondelete="CASCADE"), nullable=False, index=True),
+    Column("expires", Double, nullable=False),
+)
+
 TOKENS = Table(
     "driftpace_tokens",
     METADATA,
@@ -117,7 +132,28 @@ TOKENS = Table(
 
 Upgrade = Callable[[Connection], None]
 
-UPGRADES: Mapping[int, Upgrade] = MappingProxyType({})
+
+def _add_chain(connection: Connection) -> None:
+    """Version 1 had no hash chain and no tickets."""
+    entries = ENTRIES.name
+    connection.execute(text(f"ALTER TABLE {entries} ADD COLUMN hash TEXT NOT NULL DEFAULT ''"))
+    TICKETS.create(connection)
+    for campaign in connection.scalars(select(CAMPAIGNS.c.id)).all():
+        log = connection.execute(
+            select(*(ENTRIES.c[name] for name in ("seq", "kind", "key", "at", "body")))
+            .where(ENTRIES.c.campaign_id == campaign)
+            .order_by(ENTRIES.c.seq)
+        ).all()
+        read = [Entry(seq=seq, kind=kind, key=key, at=at, body=json.loads(body)) for seq, kind, key, at, body in log]
+        links = [
+            {"campaign": campaign, "of": entry.seq, "link": link} for entry, link in zip(read, chain(read), strict=True)
+        ]
+        if links:
+            place = (ENTRIES.c.campaign_id == bindparam("campaign"), ENTRIES.c.seq == bindparam("of"))
+            connection.execute(update(ENTRIES).where(*place).values(hash=bindparam("link")), links)
+
+
+UPGRADES: Mapping[int, Upgrade] = MappingProxyType({1: _add_chain})
 """The upgrade from each older version to the next."""
 
 
@@ -128,20 +164,18 @@ def version_of(connection: Connection) -> int | None:
     return connection.scalar(select(META.c.version))
 
 
-def bring_up(connection: Connection, url: str) -> None:
-    """Create or upgrade the tables, in a transaction that excludes concurrent upgrades."""
+def bring_up(connection: Connection, url: str, *, upgrade: bool = False) -> None:
+    """Create the tables, or upgrade them if that is allowed, in a transaction that excludes concurrent upgrades."""
     version = version_of(connection)
     if version is None:
         METADATA.create_all(connection, checkfirst=False)
         connection.execute(META.insert().values(id=1, version=VERSION))
         return
     refuse_newer(version, url)
+    refuse_too_old(version, url)
+    if not upgrade:
+        refuse_older(version, url)
     for old in range(version, VERSION):
-        if old not in UPGRADES:
-            raise StorageError(
-                f"the store{{where}} has version {version} of its tables, which this driftpace cannot upgrade to {VERSION}.",
-                store=url,
-            )
         UPGRADES[old](connection)
     if version < VERSION:
         connection.execute(update(META).values(version=VERSION))
@@ -160,6 +194,25 @@ def missing_parts(connection: Connection) -> list[str]:
         indexes = {index["name"] for index in inspector.get_indexes(table.name)}
         missing += [f"index {index.name}" for index in table.indexes if index.name not in indexes]
     return missing
+
+
+def refuse_too_old(version: int, url: str) -> None:
+    """Raise StorageError for tables that cannot be upgraded."""
+    if any(old not in UPGRADES for old in range(version, VERSION)):
+        raise StorageError(
+            f"the store{{where}} has version {version} of its tables, which this driftpace cannot upgrade to {VERSION}.",
+            store=url,
+        )
+
+
+def refuse_older(version: int, url: str) -> None:
+    """Raise StorageError for tables of an older driftpace."""
+    if version < VERSION:
+        raise StorageError(
+            f"the store{{where}} has version {version} of its tables and this driftpace uses version {VERSION}; "
+            "driftpace upgrade migrates it, with a backup first.",
+            store=url,
+        )
 
 
 def refuse_newer(version: int, url: str) -> None:

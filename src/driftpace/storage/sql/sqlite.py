@@ -19,15 +19,15 @@ from sqlalchemy.pool import QueuePool
 from driftpace.errors import StorageError, StorageNotFoundError
 from driftpace.storage.sql.connections import KEPT, Connections
 from driftpace.storage.sql.failures import is_busy, sentence
-from driftpace.storage.sql.schema import APPLICATION_ID, META, VERSION, bring_up, refuse_newer
+from driftpace.storage.sql.schema import APPLICATION_ID, META, bring_up, refuse_newer, refuse_older, refuse_too_old
 from driftpace.storage.sqlite_file import FileStamp, at_rest, changes_beside, may_be_written, network_kind_here
 
 _READS = "driftpace_reads"
 _RESTING = "ro&immutable=1"
 
 
-def open_sqlite(path: Path, *, create: bool, wait: float) -> Connections:
-    """Open the store in a file, and create or upgrade it; any other file is refused."""
+def open_sqlite(path: Path, *, create: bool, wait: float, older: bool = False) -> Connections:
+    """Open the store in a file, and create it; any other file is refused, and one of an older version unless ``older``."""
     path = Path(os.path.realpath(path))
     url = f"sqlite:///{path}"
     try:
@@ -41,11 +41,14 @@ def open_sqlite(path: Path, *, create: bool, wait: float) -> Connections:
         raise sentence(error, url) from error
     except OSError as error:
         raise StorageError(f"the store{{where}} cannot be opened: {error.strerror}.", store=url) from error
-    connections = _connections(path, url, wait)
-    if version is None or version < VERSION:
-        connections.write(lambda connection, _: _bring_up(connection, url))
-    else:
+    if version is not None:
         refuse_newer(version, url)
+        refuse_too_old(version, url)
+    if version is not None and not older:
+        refuse_older(version, url)
+    connections = _connections(path, url, wait)
+    if version is None:
+        connections.write(lambda connection, _: _bring_up(connection, url))
     return connections
 
 

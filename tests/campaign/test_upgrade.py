@@ -1,0 +1,143 @@
+"""A store of every release is upgraded with a backup first, goes on, and can be verified; a copy is upgraded in a dry run."""
+
+import gzip
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from driftpace import Tracker
+from driftpace.campaign import Campaign, handle, state, upgrade, verification
+from driftpace.campaign.export_import import import_campaign
+from driftpace.campaign.records import CheckVerdict
+from driftpace.campaign.upgrade import change_method, compare_methods, method_number, upgrade_store
+from driftpace.campaign.verification import rows_hashes, verify_campaign
+from driftpace.errors import ProtocolError, StorageError
+from driftpace.storage import MemoryStore, codec, open_store
+from driftpace.storage.sql.schema import VERSION
+from tests.storage.releases import cases
+
+
+@pytest.fixture(params=cases.RELEASES)
+def release(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path, release: str) -> str:
+    if request.param == "sqlite":
+        return str(cases.unpacked(release, "store.db", tmp_path))
+    address: str = request.getfixturevalue("postgres_url")
+    text = gzip.decompress((cases.FOLDER / release / "store.sql.gz").read_bytes()).decode()
+    plain = [line for line in text.splitlines() if not line.startswith(("\\", "CREATE SCHEMA", "COMMENT ON SCHEMA"))]
+    with psycopg.connect(address) as connection:
+        connection.execute("\n".join(plain).encode())
+    return address
+
+
+def test_an_older_store_is_refused_in_a_sentence_and_not_touched(tmp_path: Path, release: str) -> None:
+    path = cases.unpacked(release, "store.db", tmp_path)
+    before = path.read_bytes()
+    with pytest.raises(StorageError, match="driftpace upgrade migrates it, with a backup first"):
+        open_store(path)
+    assert path.read_bytes() == before
+
+
+def test_a_store_of_a_release_is_upgraded_and_goes_on(url: str, tmp_path: Path) -> None:
+    planned = upgrade_store(url, dry_run=True)
+    assert (planned.before, planned.after, planned.problems, planned.backup) == (1, VERSION, {}, None)
+    with pytest.raises(StorageError, match="driftpace upgrade"):
+        open_store(url)  # a dry run changes nothing
+    done = upgrade_store(url, backup=tmp_path / "before.backup", who="Ada")
+    assert (done.before, done.after, done.problems) == (1, VERSION, {})
+    assert done.campaigns == cases.CAMPAIGNS
+    assert done.backup is not None
+    assert done.backup.version == 1
+    store = open_store(url)
+    for name in cases.CAMPAIGNS:
+        log = store.entries(name)
+        assert log[-1].kind == "upgraded"
+        stored = [entry.seq for entry in log if store.rows(name, [entry.seq])]
+        assert set(stored) <= set(rows_hashes(log))
+        expected = CheckVerdict.WARN if name == "forgotten" else CheckVerdict.PASS
+        assert verify_campaign(name, store).verdict is expected
+    assert [token.name for token in store.tokens()] == ["desk"]
+    prices = Campaign.open("prices", storage=store)
+    assert prices.status().order is not None
+    prices.undo(delivery="3.1.csv", reason="after the upgrade")
+    prices.tell(*cases.rows(4, 1, 3), ids=["4-0-3", "4-0-4", "more"], accept_others=True, final=True)
+    cases.close_period(prices, 5)
+    assert verify_campaign("prices", store).verdict is CheckVerdict.PASS
+    store.close()
+    again = upgrade_store(url)
+    assert (again.before, again.campaigns, again.backup) == (VERSION, (), None)
+
+
+def test_an_upgrade_that_was_interrupted_after_the_tables_is_finished(
+    tmp_path: Path, release: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = cases.unpacked(release, "store.db", tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(upgrade, "note_rows", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            upgrade_store(path)
+    store = open_store(path)
+    assert "run driftpace upgrade" in verify_campaign("prices", store).sentence
+    store.close()
+    assert upgrade_store(path).campaigns == cases.CAMPAIGNS
+
+
+def test_the_backup_of_an_upgrade_is_of_the_older_version(tmp_path: Path, release: str) -> None:
+    path = cases.unpacked(release, "store.db", tmp_path)
+    done = upgrade_store(path)
+    assert done.backup is not None
+    assert done.backup.path == tmp_path / "store.db-v1.backup"
+    done = upgrade_store(done.backup.path, backup=tmp_path / "again")
+    assert (done.before, done.problems) == (1, {})
+
+
+def test_a_saved_state_and_an_exported_campaign_of_a_release_are_read(tmp_path: Path, release: str) -> None:
+    tracker = Tracker.load(cases.unpacked(release, "tracker.json", tmp_path))
+    tracker.ask()
+    tracker.tell(*cases.rows(3, 0, 30))
+    store = MemoryStore()
+    campaign = import_campaign(cases.FOLDER / release / "prices.dpc", storage=store)
+    assert verify_campaign("prices", store).verdict is CheckVerdict.PASS
+    campaign.tell(*cases.rows(4, 1, 3), ids=["4-0-3", "4-0-4", "more"], accept_others=True)
+
+
+@pytest.fixture
+def newer_method(monkeypatch: pytest.MonkeyPatch) -> int:
+    """The method of a later version, as far as numbers go."""
+    newer = codec.METHOD + 1
+    for module in (codec, handle, upgrade, verification, state):
+        monkeypatch.setattr(module, "METHOD", newer)
+    monkeypatch.setattr("driftpace.tracker.codec.METHOD", newer)
+    return newer
+
+
+def test_a_campaign_keeps_its_method_until_it_is_changed_over(request: pytest.FixtureRequest) -> None:
+    store = MemoryStore()
+    cases.fill(store)
+    older = codec.METHOD
+    newer: int = request.getfixturevalue("newer_method")
+    campaign = Campaign.open("prices", storage=store)
+    assert campaign.status().order is not None  # reading goes on
+    with pytest.raises(
+        ProtocolError, match=f"orders of method {older} and this driftpace has method {newer}.*--campaign"
+    ):
+        campaign.tell(*cases.rows(4, 1, 3), final=False)
+    assert method_number(store, "prices") == older
+    changes = compare_methods(store, "prices")
+    assert [change.period for change in changes] == [1, 2, 3, 3]
+    assert not any(change.differs for change in changes)  # only the number was raised
+    assert change_method(store, "prices", dry_run=True) == older
+    assert method_number(store, "prices") == older
+    assert change_method(store, "prices", who="Ada") == older
+    assert method_number(store, "prices") == newer
+    assert change_method(store, "prices") is None
+    campaign = Campaign.open("prices", storage=store)
+    campaign.tell(*cases.rows(4, 1, 3), final=False, accept_others=True)
+    found = verify_campaign("prices", store)
+    assert found.verdict is CheckVerdict.WARN
+    assert "are of another method" in found.sentence
