@@ -2,9 +2,22 @@
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 NOT_MEASURED = "–"
 _BIDI_CONTROLS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def no_formula(cell: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula: a text that begins like one gets an apostrophe.
+
+    >>> no_formula("=1+1"), no_formula("half"), no_formula(-1.5)
+    ("'=1+1", 'half', -1.5)
+    """
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
 def count(value: float) -> str:

@@ -25,10 +25,13 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 _BUDGET = ("total", "horizon", "fixed", "per_sample", "tiers", "minimum", "currency", "gap", "batches")
+DEFAULT_MAX_ROWS = 10**6
+"""Most rows that a period takes by default; six columns of them are 50 MB."""
+
 _WORDS = ("target", "segment", "period", "id", "groups", "weight", "exposure", "annotator", "description")
 
 
-_ONE_MODEL = ("period", "text", "splines", "interactions", "exposure", "annotator", "budget", "model")
+_ONE_MODEL = ("period", "text", "splines", "interactions", "exposure", "annotator", "budget", "model", "max_rows")
 """Settings of a campaign of one model that one of segments does not have."""
 
 
@@ -118,6 +121,8 @@ class Definition:
         Number of rows that can be labelled in a period.
     cap : int
         Largest order.
+    max_rows : int, optional
+        Most rows that a period takes; deliveries beyond it are refused. Default: a million, or the cap where that is more.
     fit_intercept : bool, default True
         Whether the model has an intercept.
     seed : int, optional
@@ -182,12 +187,18 @@ class Definition:
     l2: float | tuple[float, ...] = 0.0
     pool: int | None = None
     cap: int = 10**6
+    max_rows: int | None = None
     fit_intercept: bool = True
     seed: int | None = None
     keep_rows: bool = True
     description: str = ""
     budget: Mapping[str, Any] | None = None
     model: Mapping[str, str] | None = None
+
+    @property
+    def row_limit(self) -> int:
+        """Most rows that a period takes."""
+        return max(self.cap, DEFAULT_MAX_ROWS) if self.max_rows is None else self.max_rows
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Definition":
@@ -216,8 +227,8 @@ class Definition:
                 raise ParameterError(f"must be a text; got {given[name]!r}.", owner="Campaign", name=name)
         for name in ("fit_intercept", "keep_rows", "dayfirst"):
             validation.switch("Campaign", **{name: given.get(name, True)})
-        if "seed" in given:
-            validation.count("Campaign", seed=given["seed"])
+        validation.count("Campaign", seed=given.get("seed", 0))
+        validation.count("Campaign", least=1, max_rows=given.get("max_rows", 1))
         for name in ("features", "classes", "indicators", "text"):
             if name in given and (name in ("features", "classes") or given[name] not in ([], ())):
                 given[name] = words(name, given[name])

@@ -280,6 +280,8 @@ def _take_late(
     bodies, others, found = {}, 0, {}
     for period, rows in split.late.items():
         draws = log.draws.get(period, ())
+        there = sum(entry.body["rows"] for entry in log.entries if entry.seq in log.deliveries.get(period, ()))
+        _check_room(state, period, None, there=there, more=len(rows.event.y))
         count = _check_drawn(delivery, rows.ids, drawn_by(store, state, draws), f"period {period}")
         found[period] = _match(store, state, delivery, rows, draws, log.deliveries.get(period, ()))
         bodies[period] = {
@@ -369,6 +371,18 @@ def _with_late(order: Order, late: Sequence[LateRows]) -> Order:
     return replace(order, received=rows, samples=max(rows, order.samples))
 
 
+def _check_room(state: CampaignState, period: int, key: str | None, *, there: int, more: int) -> None:
+    """Raise DataError where a period would have more rows than the definition allows."""
+    most = state.definition.row_limit
+    if there + more > most:
+        raise DataError(
+            f"must be at most {most:,} rows in a period (max_rows of the definition); {period_name(period, key)} has {there:,} "
+            f"and got {more:,} more.",
+            owner=_OWNER,
+            name="X",
+        )
+
+
 def _check_drawn(delivery: Delivery, ids: Sequence[str] | None, drawn: Sequence[str], period: str) -> int:
     """Return how many rows were not drawn for their period, or raise DataError unless they are accepted."""
     if ids is None or not drawn:
@@ -400,6 +414,7 @@ def _gather(
     if len(packed.event.y) == 0:
         return state, _Counted(repeated=repeated)
     rows = new_rows(packed, before)
+    _check_room(state, order.period, order.key, there=state.state.gathered, more=len(packed.event.y))
     opened = state.opened
     assert opened is not None
     matched = _match(store, state, delivery, packed, opened.draws, opened.deliveries)

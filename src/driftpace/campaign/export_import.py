@@ -33,11 +33,10 @@ from driftpace.storage import open_store
 from driftpace.storage.atomic_file import atomic_file
 from driftpace.storage.base import Change, Entry, Store, require_change
 from driftpace.storage.codec import METHOD, SHAPE_ERRORS
+from driftpace.storage.inflate import most_bytes
 
 FORMAT = "driftpace-campaign"
 VERSION = 1
-LONGEST_LINE = 1 << 30
-"""Bytes: deliveries and states are smaller; a longer line is an attack."""
 
 
 def export_campaign(campaign: Campaign, path: str | os.PathLike[str]) -> None:
@@ -175,7 +174,8 @@ def _read(file: BinaryIO, *, file_name: str) -> tuple[list[Entry], dict[int, byt
     before = ""
     last: dict[str, Any] = {}
     with _readable(file_name):
-        with gzip.GzipFile(fileobj=file) as stream:
+        with gzip.GzipFile(fileobj=file) as unpacked:
+            stream = _Bounded(unpacked, most_bytes(os.fstat(file.fileno()).st_size))
             head = _line(stream, digest)
             if head.get("format") != FORMAT:
                 raise StateFileError(f"{file_name!r} is not an exported campaign.")
@@ -195,8 +195,8 @@ def _read(file: BinaryIO, *, file_name: str) -> tuple[list[Entry], dict[int, byt
                 raise EOFError("something follows its end")
         if last["sha256"] != before:
             raise StateFileError(f"{file_name!r} was edited or damaged: its checksum does not match.")
-        for seq, digest in rows_hashes(entries).items():
-            if seq - 1 in rows and hash_of(rows[seq - 1]) != digest:
+        for seq, expected in rows_hashes(entries).items():
+            if seq - 1 in rows and hash_of(rows[seq - 1]) != expected:
                 raise StateFileError(f"{file_name!r} was edited: the rows of entry {seq} do not have their hash.")
         state = _checked(entries, rows, base64.b64decode(last["checkpoint"], validate=True), file_name)
         state = transitions.with_base(state, partial(_model, entries, rows))
@@ -229,10 +229,29 @@ def _readable(file_name: str) -> Iterator[None]:
         ) from None
 
 
-def _line(stream: io.BufferedIOBase, digest: Any) -> dict[str, Any]:
-    text = stream.readline(LONGEST_LINE)
+class _Bounded:
+    """A stream of which no more than so many bytes are read."""
+
+    def __init__(self, stream: io.BufferedIOBase, most: int) -> None:
+        self._stream, self._most, self._left = stream, most, most
+
+    def readline(self) -> bytes:
+        """Return the next line."""
+        text = self._stream.readline(self._left + 1)
+        self._left -= len(text)
+        if self._left < 0:
+            raise EOFError(f"it unpacks to more than {self._most:,} bytes")
+        return text
+
+    def read(self, size: int) -> bytes:
+        """Return the next bytes."""
+        return self._stream.read(size)
+
+
+def _line(stream: _Bounded, digest: Any) -> dict[str, Any]:
+    text = stream.readline()
     if not text.endswith(b"\n"):
-        raise EOFError("a line is missing or too long")
+        raise EOFError("a line is missing")
     digest.update(text)
     value: dict[str, Any] = json.loads(text)
     return value

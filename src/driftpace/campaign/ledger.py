@@ -13,12 +13,10 @@ from decimal import Decimal
 from typing import Any
 
 from driftpace.campaign.records import LedgerRow
+from driftpace.formatting import no_formula
 
 NO_VALUE = "–"
 """Shown in the place of a value that a period does not have."""
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters that make a spreadsheet evaluate a cell."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -555,4 +553,4 @@ def _csv_cell(column: LedgerColumn, row: LedgerRow) -> Any:
         return format(amount, "f")
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return no_formula(value)

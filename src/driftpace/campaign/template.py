@@ -78,6 +78,8 @@ missing = {missing}
 # Whether to fit an intercept, and the random seed of draws.
 {fit_intercept}
 {seed}
+# Most rows that a period takes; deliveries beyond it are refused. Default: a million.
+{max_rows}
 # Store the labelled rows, so that every result can be recomputed; false deletes them when a period is closed.
 keep_rows = {keep_rows}
 
@@ -111,6 +113,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "certificate_level": 0.95,
     "pool": 5000,
     "cap": 1000000,
+    "max_rows": 100000,
     "orders": 1,
     "season": 12,
     "audit": 0.1,

@@ -238,8 +238,10 @@ def backtest(
         currency=currency,
     )
     out.mkdir(parents=True, exist_ok=True)
+    from driftpace.storage.atomic_file import write_text
+
     written = {"numbers": out / "backtest.json"}
-    written["numbers"].write_text(to_json(result) + "\n", encoding="utf-8")
+    write_text(written["numbers"], to_json(result) + "\n")
     if report:
         from driftpace.report import backtest_report, write_page
 

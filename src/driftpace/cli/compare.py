@@ -78,8 +78,10 @@ def compare(
         sheet=sheet,
     )
     out.mkdir(parents=True, exist_ok=True)
+    from driftpace.storage.atomic_file import write_text
+
     written = [("Numbers", out / "compare.json")]
-    written[0][1].write_text(result.to_json() + "\n", encoding="utf-8")
+    write_text(written[0][1], result.to_json() + "\n")
     if report:
         from driftpace.report import compare_report, write_page
 

@@ -41,12 +41,15 @@ def print_json(value: Any, *, flush: bool = False) -> None:
     print(json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")), flush=flush)
 
 
-def print_csv(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Print rows with a header."""
+def print_csv(heads: Sequence[str], rows: Sequence[Sequence[Any]], *, data: bool = False) -> None:
+    """Print rows with a header; ``data`` is printed unchanged, and in anything else no text becomes a formula of a spreadsheet."""
+    from driftpace.formatting import no_formula
+
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(heads)
-    writer.writerows([["" if cell is None else cell for cell in row] for row in rows])
+    given = [["" if cell is None else cell for cell in row] for row in rows]
+    writer.writerows(given if data else [[no_formula(cell) for cell in row] for row in given])
     print(text.getvalue(), end="")
 
 

@@ -181,12 +181,14 @@ def plan(
     analysis = replace(analysis, plan=replace(analysis.plan, delay_price=source.delay_price))
     written = {}
     if out is not None:
+        from driftpace.storage.atomic_file import write_text
+
         out.mkdir(parents=True, exist_ok=True)
         written = {
             "numbers": out / "plan.json",
             "report": write_plan_page(analysis, out / "plan.html", source=source.name),
         }
-        written["numbers"].write_text(plan_json(analysis, source.name) + "\n", encoding="utf-8")
+        write_text(written["numbers"], plan_json(analysis, source.name) + "\n")
     _print(analysis, source.name, written, output)
     print(stopwatch.sentence(), file=sys.stdout if output == "table" else sys.stderr)
     raise typer.Exit(exit_code(analysis))

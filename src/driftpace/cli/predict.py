@@ -126,7 +126,7 @@ def _print_rows(rows: Rows, form: ListForm) -> None:
         return
     lines = list(zip(*rows.values(), strict=True))
     if form is ListForm.CSV:
-        print_csv(list(rows), lines)
+        print_csv(list(rows), lines, data=True)
         return
     texts = [["" if cell is None else str(cell) for cell in line] for line in lines]
     numeric = [

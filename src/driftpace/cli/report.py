@@ -36,7 +36,9 @@ def report(
 
         page = campaign_report(campaign)
     if not dry_run:
-        place.write_text(page, encoding="utf-8", newline="\n")
+        from driftpace.report import write_page
+
+        write_page(page, place)
     print_result(
         form,
         f"{name}: report {'would be written' if dry_run else 'written'} to {place}.",

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from driftpace.lazy import lazy
+from driftpace.storage.atomic_file import write_text
 
 if TYPE_CHECKING:
     from driftpace.report.backtest import backtest_report
@@ -43,5 +44,5 @@ def write_page(page: str, path: str | PathLike[str]) -> Path:
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(page, encoding="utf-8", newline="\n")
+    write_text(target, page, owner="write_page")
     return target

@@ -205,6 +205,7 @@ class DefinitionRequest(RequestModel):
     ) = None
     pool: Count | None = None
     cap: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    max_rows: Annotated[int, Field(ge=1, le=10**9)] | None = None
     fit_intercept: bool | None = None
     seed: Annotated[int, Field(ge=0, le=2**53)] | None = None
     keep_rows: bool | None = None

@@ -30,6 +30,12 @@ def atomic_file(path: str | os.PathLike[str], *, owner: str = "save", private: b
         yield file
 
 
+def write_text(path: str | os.PathLike[str], text: str, *, owner: str = "save") -> None:
+    """Write a text in UTF-8 to a file, completely or not at all."""
+    with atomic_file(path, owner=owner) as file:
+        file.write(text.encode())
+
+
 @contextmanager
 def atomic_place(path: str | os.PathLike[str], *, owner: str = "save", private: bool = False) -> Iterator[Path]:
     """Yield the path of an empty file that replaces ``path`` when the block ends; parameters as in :func:`atomic_file`."""

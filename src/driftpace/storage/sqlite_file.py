@@ -1,14 +1,17 @@
 """Inspect the file of a SQLite store: network file systems, pending changes, and files that can only be read.
 
-SQLite creates two files beside a file with a write-ahead log, even to read it. Without write permission the store could not be
-read at all; with write permission but another owner, the new files would block the owner. Such a file is opened as ``immutable``,
-which is correct as long as it does not change: there must be no pending changes beside it, and the reader checks
-:func:`at_rest` again afterwards.
+SQLite creates two files beside a file with a write-ahead log, even to read it. Without write permission, or on a full disk, the
+store could not be read at all; with write permission but another owner, the new files would block the owner. Such a file is
+opened as ``immutable``, which is correct as long as it does not change: there must be no pending changes beside it, and the
+reader checks :func:`at_rest` again afterwards.
 """
 
 import os
 import re
 from pathlib import Path, PurePosixPath
+
+ROOM = 64 << 10
+"""Bytes that SQLite needs beside a file to read it."""
 
 FileStamp = tuple[int, int, int, int]
 """Identity, size and time of a file; changes when it is written to."""
@@ -17,6 +20,15 @@ FileStamp = tuple[int, int, int, int]
 def may_be_written(path: Path) -> bool:
     """Return whether this process can write to a file and to its folder."""
     return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def is_full(path: Path) -> bool:
+    """Return whether the disk has no room for the files that SQLite creates."""
+    try:
+        disk = os.statvfs(path.parent)
+    except (OSError, AttributeError):  # Windows has no statvfs
+        return False
+    return disk.f_bavail * disk.f_frsize < ROOM or (disk.f_files > 0 and disk.f_favail < 2)
 
 
 def changes_beside(path: Path) -> bool:
@@ -37,7 +49,7 @@ def at_rest(path: Path) -> FileStamp | None:
     except OSError:
         return None
     in_use = _size(path, "-wal") is not None and _size(path, "-shm") is not None
-    if in_use or changes_beside(path) or may_be_written(path):
+    if in_use or changes_beside(path) or (may_be_written(path) and not is_full(path)):
         return None
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 

@@ -38,8 +38,8 @@ def numbers_of(cells: Sequence[str]) -> FloatArray | None:
 
     >>> numbers_of(["1", "2.50", "NA"])
     array([1. , 2.5, nan])
-    >>> numbers_of(["1_000"]) is None
-    True
+    >>> numbers_of(["1_000"]) is None, numbers_of(["\uff11"]) is None
+    (True, True)
     >>> numbers_of(["4", "-"]).tolist(), numbers_of(["-", ""]) is None
     ([4.0, nan], True)
     """
@@ -52,9 +52,16 @@ def numbers_of(cells: Sequence[str]) -> FloatArray | None:
             return None
         if np.isnan(numbers).all() and not all(map(is_mark, cells)):
             return None
-    return (
-        None if "_" in "".join(cells) else numbers
-    )  # an underscore between digits is Python syntax, not a number in a file
+    return None if _has_python_number("".join(cells)) else numbers
+
+
+def _has_python_number(text: str) -> bool:
+    """Return whether a text has signs that Python reads as part of a number, and files do not: 1_000, or digits of other scripts.
+
+    >>> _has_python_number("1_000"), _has_python_number("\uff11\uff12"), _has_python_number("1\u00a05")
+    (True, True, False)
+    """
+    return "_" in text or (not text.isascii() and any(sign.isdecimal() and not sign.isascii() for sign in set(text)))
 
 
 def is_no_number(text: str) -> bool:

@@ -12,11 +12,11 @@ from driftpace.tables.columns import Column
 Style = Literal["comma", "point", "either"]
 """What separates decimals; either where ``1,234`` may be 1234 or 1.234."""
 
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?")
-_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+,\d+")
-_COMMAS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?")
-_PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_SPACES = re.compile(r"[+-]?[1-9]\d{0,2}(?:[ \u00a0\u202f'\u2019]\d{3})+(?=$|[.,])")
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+(?:,\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+,\d+", re.ASCII)
+_COMMAS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
+_PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_SPACES = re.compile(r"[+-]?[1-9]\d{0,2}(?:[ \u00a0\u202f'\u2019]\d{3})+(?=$|[.,])", re.ASCII)
 _UNIT = re.compile(r"[+-]?([$€£¥]?)\s?[+-]?[\d.,]*\d(\s?[%$€£¥]|\s[^\W\d_]{1,5}|)")
 _SPACE = re.compile(r"[ \u00a0\u202f'\u2019]")
 

@@ -7,6 +7,7 @@ last process closes the store. A file that is not writable can be read (:mod:`dr
 import os
 import sqlite3
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,18 @@ from sqlalchemy.exc import DisconnectionError
 from sqlalchemy.pool import QueuePool
 
 from driftpace.errors import StorageError, StorageNotFoundError
+from driftpace.storage.atomic_file import PRIVATE
 from driftpace.storage.sql.connections import KEPT, Connections
 from driftpace.storage.sql.failures import is_busy, sentence
 from driftpace.storage.sql.schema import APPLICATION_ID, META, bring_up, refuse_newer, refuse_older, refuse_too_old
-from driftpace.storage.sqlite_file import FileStamp, at_rest, changes_beside, may_be_written, network_kind_here
+from driftpace.storage.sqlite_file import (
+    FileStamp,
+    at_rest,
+    changes_beside,
+    is_full,
+    may_be_written,
+    network_kind_here,
+)
 
 _READS = "driftpace_reads"
 _RESTING = "ro&immutable=1"
@@ -108,6 +117,8 @@ def _asked(path: Path, mode: str, wait: float) -> int | None:
 def _make_file(path: Path, wait: float) -> None:
     """Create the file with a write-ahead log; several processes can do so at once."""
     deadline = time.monotonic() + wait
+    with suppress(FileExistsError):  # SQLite gives the files beside it the permissions of the file
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE))
     while True:
         connection = _connected(path, "rwc", wait)
         try:
@@ -163,9 +174,9 @@ def _connections(path: Path, url: str, wait: float) -> Connections:
         pool_timeout=wait,
         hide_parameters=True,
     )
-    _listen(engine, path)
+    _listen(engine, path, url)
     reader = engine.execution_options(**{_READS: True})
-    still = None if may_be_written(path) else partial(at_rest, path)
+    still = None if may_be_written(path) and not is_full(path) else partial(at_rest, path)
     return Connections(engine, reader, url, fetch=_fetch, wait=wait, in_turn=True, still=still)
 
 
@@ -173,11 +184,14 @@ def _fetch(connection: sqlite3.Connection, text: str, parameters: Any) -> list[A
     return connection.execute(text, parameters).fetchall()
 
 
-def _listen(engine: Engine, path: Path) -> None:
+def _listen(engine: Engine, path: Path, url: str) -> None:
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        if not connection.get_execution_options().get(_READS):
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        if connection.get_execution_options().get(_READS):
+            return
+        if connection.connection.driver_connection.rest is not None and may_be_written(path):  # type: ignore[union-attr]
+            raise StorageError("the disk of the store{where} is full; nothing was written.", store=url)
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     @event.listens_for(engine, "connect")
     def connect(connection: _Line, record: Any) -> None:
