@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from driftpace.campaign.definition import Definition
 from driftpace.campaign.state import to_checkpoint
 from driftpace.errors import (
     ConflictError,
@@ -164,3 +165,25 @@ def test_a_delivery_is_known_again_whatever_way_the_machine_compresses(monkeypat
     compress = zlib.compress
     monkeypatch.setattr(zlib, "compress", lambda data, level=9: compress(data, 9 if level == 1 else level))
     assert campaign.tell(*rows).duplicate == 3
+
+
+def test_a_period_takes_no_more_rows_than_its_definition_says() -> None:
+    campaign = begun(MemoryStore(), max_rows=12)
+    campaign.ask()
+    campaign.tell(*rows_of(1, 0, 10), final=False)
+    before = campaign.status()
+    with pytest.raises(DataError, match=r"at most 12 rows in a period \(max_rows.*\); period 1 has 10 and got 3 more"):
+        campaign.tell(*rows_of(1, 10, 3), final=False)
+    assert campaign.status() == before
+    assert campaign.tell(*rows_of(1, 10, 2), final=True).rows == 2
+    with pytest.raises(DataError, match="period 1 has 12 and got 1 more"):
+        campaign.tell(*rows_of(1, 20, 1), key="1")
+
+
+def test_the_most_rows_follow_the_cap_unless_they_are_given() -> None:
+    values = {"name": "a", "target": "y", "epsilon": 0.1}
+    assert Definition.of(values).row_limit == 10**6
+    assert Definition.of({**values, "cap": 2 * 10**6}).row_limit == 2 * 10**6
+    assert Definition.of({**values, "max_rows": 50}).row_limit == 50
+    with pytest.raises(ParameterError, match=r"max_rows=.*at least 1; got 0"):
+        Definition.of({**values, "max_rows": 0})

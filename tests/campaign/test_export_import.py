@@ -4,6 +4,8 @@ import base64
 import gzip
 import hashlib
 import json
+import stat
+import tracemalloc
 import zlib
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,12 @@ import pytest
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.export_import import export_campaign, export_chunks, import_campaign
-from driftpace.campaign.state import to_checkpoint
+from driftpace.campaign.packing import unpack_ids, unpack_rows
+from driftpace.campaign.state import from_checkpoint, to_checkpoint
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.storage import MemoryStore, open_store
 from driftpace.storage.base import Store
+from driftpace.storage.inflate import most_bytes
 from driftpace.tables import read_columns
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for
 from tests.reference.campaigns import begun, rows_of, run_period
@@ -219,3 +223,33 @@ def test_a_newer_version_is_named(carried: Path, tmp_path: Path) -> None:
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match=r"import\(path=\.\.\.\) must be a file written by export"):
         import_campaign(tmp_path, storage=MemoryStore())
+
+
+def test_a_small_file_that_unpacks_to_gigabytes_is_refused(tmp_path: Path) -> None:
+    """A gigabyte of spaces in one line of JSON takes a megabyte as gzip."""
+    bomb = tmp_path / "bomb"
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    head = json.dumps({"format": "driftpace-campaign", "version": 1, "name": "a", "entries": 9}).encode() + b"\n"
+    parts = [packer.compress(head), *(packer.compress(b" " * (1 << 24)) for _ in range(64)), packer.flush()]
+    bomb.write_bytes(b"".join(parts))
+    tracemalloc.start()
+    try:
+        with pytest.raises(StateFileError, match=r"'bomb' is truncated.*: it unpacks to more than [\d,]+ bytes"):
+            import_campaign(bomb, storage=MemoryStore())
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * most_bytes(bomb.stat().st_size)
+
+
+def test_rows_that_unpack_to_gigabytes_are_refused() -> None:
+    packed = zlib.compressobj(9)
+    bomb = b"".join([*(packed.compress(bytes(1 << 24)) for _ in range(64)), packed.flush()])
+    assert most_bytes(len(bomb)) < 1 << 30
+    for read in (unpack_rows, unpack_ids, lambda data: from_checkpoint(1, data)):
+        with pytest.raises(StateFileError, match="it unpacks to more than"):
+            read(bomb)
+
+
+def test_an_exported_file_can_be_read_by_its_owner_only(carried: Path) -> None:
+    assert stat.S_IMODE(carried.stat().st_mode) == 0o600

@@ -7,9 +7,9 @@ import pytest
 
 from driftpace.campaign import Campaign, Definition
 from driftpace.campaign.inference import infer_definition
+from driftpace.campaign.packing import unpack_rows
 from driftpace.campaign.period_column import check_period_key
 from driftpace.campaign.text import receipt_sentence
-from driftpace.campaign.transitions import unpack_rows
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage import MemoryStore
 

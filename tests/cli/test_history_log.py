@@ -77,3 +77,16 @@ def test_refused_deliveries_are_listed_beside_the_log(churn: Path, run: Run) -> 
     assert "Refused    1 delivery since the last one that counted" in run("status", "churn")[1]
     period(run, "W1")
     assert "Refused" not in run("status", "churn")[1], "another delivery followed"
+
+
+def test_no_text_in_csv_becomes_a_formula(two: Path, run: Run) -> None:
+    run("override", "churn", "20", "--reason", "=HYPERLINK(1)", "--who", "=cmd()")
+    rows = list(csv.DictReader(io.StringIO(run("log", "churn", "--format", "csv", "--last", "1")[1])))
+    assert rows[0]["who"] == "'=cmd()"
+    note = run("log", "churn", "--refused", "--format", "csv")
+    assert note[0] == 0
+    run("ask", "churn", "--key", "@SUM(A1)")
+    for command in (["ledger", "churn"], ["list"], ["log", "churn"]):
+        cells = [cell for row in csv.reader(io.StringIO(run(*command, "--format", "csv")[1])) for cell in row]
+        assert cells
+        assert not [cell for cell in cells if cell.startswith(("=", "@", "+"))]

@@ -2,6 +2,8 @@
 
 import json
 import re
+import resource
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +104,20 @@ def test_without_plotly_the_sentence_names_what_to_install(
     code, _, err = run("report", "churn")
     assert code == 2
     assert 'pip install "driftpace[report]"' in err
+
+
+def test_a_report_that_cannot_be_written_leaves_the_old_one(churn: Path, run: Run) -> None:
+    period(run, "W1")
+    Path("page.html").write_text("the old one")
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64 << 10, limit[1]))
+    try:
+        code, _, err = run("report", "churn", "--out", "page.html")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        signal.signal(signal.SIGXFSZ, before)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert Path("page.html").read_text() == "the old one"
+    assert sorted(file.name for file in Path().glob("*page*")) == ["page.html"]

@@ -162,7 +162,7 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
         403: "The token lacks the scope, or the request comes from another site.",
         404: "No such campaign or address.",
         408: "The body took too long to arrive.",
-        409: "Out of order, such as rows before an order; nothing was changed.",
+        409: "Out of order, such as rows before an order; the campaign was not changed.",
         413: "The body is too large.",
         415: "The media type is not supported.",
         422: "A value is not allowed; the message says which.",

@@ -11,6 +11,7 @@ import pytest
 
 from driftpace.errors import StorageError
 from driftpace.storage import Store, open_store
+from driftpace.storage.sql.schema import VERSION
 from tests.reference.changes import change, numbers
 from tests.reference.nobody import as_nobody, open_folder
 from tests.reference.small_disk import in_a_small_file_system
@@ -235,11 +236,11 @@ def test_others_are_waited_for_and_at_last_given_up(store: Store, path: Path) ->
 
 def test_a_newer_driftpace_may_bring_up_a_store_that_is_open_here(store: Store, path: Path) -> None:
     other = sqlite3.connect(path)
-    other.execute("UPDATE driftpace_meta SET version = 2")
+    other.execute(f"UPDATE driftpace_meta SET version = {VERSION + 1}")
     other.commit()
     other.close()
     for act in (lambda: store.append("churn", 1, change(1)), lambda: store.create("new", change()), store.ping):
-        with pytest.raises(StorageError, match=r"has version 2 of its tables .* upgrade driftpace"):
+        with pytest.raises(StorageError, match=rf"has version {VERSION + 1} of its tables .* upgrade driftpace"):
             act()
     assert store.count() == 1
 

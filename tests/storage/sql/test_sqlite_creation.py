@@ -1,6 +1,8 @@
 """A store that somebody else makes while it is being looked at."""
 
+import os
 import sqlite3
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 
 from driftpace.storage import open_store
 from driftpace.storage.sql import sqlite
+from tests.reference.changes import change
 
 
 class _Looking:
@@ -53,3 +56,16 @@ def test_a_store_that_is_made_meanwhile_is_not_called_somebody_elses(
     store = open_store(path)
     assert store.count() == 0
     store.close()
+
+
+def test_a_store_can_be_read_by_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "labels.db"
+    before = os.umask(0o022)
+    try:
+        store = open_store(path)
+        store.create("churn", change())
+        files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()}
+        store.close()
+    finally:
+        os.umask(before)
+    assert files == dict.fromkeys(("labels.db", "labels.db-wal", "labels.db-shm"), 0o600)

@@ -244,3 +244,43 @@ def test_a_disk_that_may_only_be_read_is_read(tmp_path: Path) -> None:
     said = in_a_small_file_system(tmp_path, _MOUNTED)
     place = (tmp_path / "small").resolve()
     assert said == f"the store at sqlite:///{place}/labels.db is read-only; nothing was written.\n"
+
+
+_FULL = """
+import pathlib, subprocess, sys
+from driftpace.errors import StorageError
+from driftpace.storage import SqliteReader, open_reader, open_store
+from tests.reference.changes import change, numbers
+
+path, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+store = open_store(path)
+store.create("churn", change())
+store.close()
+filler = (folder / "filler").open("wb", buffering=0)
+try:
+    while True:
+        filler.write(bytes(4096))
+except OSError:
+    pass
+reader = open_reader(path)
+assert isinstance(reader, SqliteReader)
+assert reader.head("churn").seq == 1
+reader.close()
+store = open_store(path, create=False)
+assert numbers(store, "churn") == [0]
+try:
+    store.append("churn", 1, change(1))
+except StorageError as error:
+    print(error)
+assert numbers(store, "churn") == [0]
+filler.close()
+(folder / "filler").unlink()
+assert store.append("churn", 1, change(1)) == 2
+store.close()
+"""
+
+
+def test_a_closed_store_on_a_full_disk_is_read(tmp_path: Path) -> None:
+    said = in_a_small_file_system(tmp_path, _FULL)
+    place = (tmp_path / "small").resolve()
+    assert said == f"the disk of the store at sqlite:///{place}/labels.db is full; nothing was written.\n"

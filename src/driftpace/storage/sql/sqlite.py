@@ -117,7 +117,9 @@ def _asked(path: Path, mode: str, wait: float) -> int | None:
 def _make_file(path: Path, wait: float) -> None:
     """Create the file with a write-ahead log; several processes can do so at once."""
     deadline = time.monotonic() + wait
-    with suppress(FileExistsError):  # SQLite gives the files beside it the permissions of the file
+    with suppress(
+        OSError
+    ):  # what is wrong with a place is said below; the files beside it get the permissions of this one
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE))
     while True:
         connection = _connected(path, "rwc", wait)
