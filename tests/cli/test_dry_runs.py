@@ -38,6 +38,10 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "release": [("release", "churn", "--reason", "r")],
     "export": [("export", "churn", "new.driftpace")],
     "import": [("import", "old.driftpace", "--as", "copy"), ("import", "old.driftpace", "--storage", "n.db")],
+    "seal": [("seal", "new.seal"), ("seal", "old.html", "--campaign", "churn")],
+    "backup": [("backup", "new.backup")],
+    "restore": [("restore", "old.backup", "--storage", "n.db")],
+    "upgrade": [("upgrade",), ("upgrade", "--campaign", "churn")],
     "remove": [("remove", "churn"), ("remove", "churn", "--yes")],
     "token make": [("token", "make", "new"), ("token", "make", "new", "--storage", "n.db")],
     "token remove": [("token", "remove", "old")],
@@ -46,8 +50,10 @@ DOES: dict[tuple[str, ...], int] = {
     ("ask", "churn", "--key", "W3"): 2,
     ("remove", "churn"): 2,
     ("retrain", "churn", "--reason", "r"): 2,
+    ("upgrade",): 0,
+    ("upgrade", "--campaign", "churn"): 0,
 }
-"""What is refused when it is meant; W2 is open and misses rows, and the campaign has no model."""
+"""What writes nothing when it is meant; W2 is open and misses rows, the campaign has no model, and the store is of this version."""
 
 
 def everything() -> dict[str, bytes]:
@@ -65,6 +71,7 @@ def busy(churn: Path, run: Run) -> Path:
     label(Path("tasks.csv"), Path("done.csv"))
     run("token", "make", "old")
     run("export", "churn", "old.driftpace")
+    run("backup", "old.backup")
     for name in ("old.html", "old.csv"):
         Path(name).write_text("mine")
     return churn
