@@ -1,16 +1,18 @@
 """A store of every release is upgraded with a backup first, goes on, and can be verified; a copy is upgraded in a dry run."""
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from driftpace import Tracker
-from driftpace.campaign import Campaign, handle, state, upgrade, verification
+from driftpace.campaign import Campaign, handle, upgrade, verification
 from driftpace.campaign.export_import import import_campaign
+from driftpace.campaign.method_change import MethodChange, compare_methods
 from driftpace.campaign.records import CheckVerdict
-from driftpace.campaign.upgrade import change_method, compare_methods, method_number, upgrade_store
+from driftpace.campaign.upgrade import change_method, method_number, upgrade_store
 from driftpace.campaign.verification import rows_hashes, verify_campaign
 from driftpace.errors import ProtocolError, StorageError
 from driftpace.storage import MemoryStore, codec, open_store
@@ -43,7 +45,8 @@ def test_an_older_store_is_refused_in_a_sentence_and_not_touched(tmp_path: Path,
     assert path.read_bytes() == before
 
 
-def test_a_store_of_a_release_is_upgraded_and_goes_on(url: str, tmp_path: Path) -> None:
+def test_a_store_of_a_release_is_upgraded_and_goes_on(url: str, tmp_path: Path, release: str) -> None:
+    older = cases.METHODS[release] != codec.METHOD
     planned = upgrade_store(url, dry_run=True)
     assert (planned.before, planned.after, planned.problems, planned.backup) == (1, VERSION, {}, None)
     with pytest.raises(StorageError, match="driftpace upgrade"):
@@ -59,15 +62,19 @@ def test_a_store_of_a_release_is_upgraded_and_goes_on(url: str, tmp_path: Path) 
         assert log[-1].kind == "upgraded"
         stored = [entry.seq for entry in log if store.rows(name, [entry.seq])]
         assert set(stored) <= set(rows_hashes(log))
-        expected = CheckVerdict.WARN if name == "forgotten" else CheckVerdict.PASS
+        expected = CheckVerdict.WARN if older or name == "forgotten" else CheckVerdict.PASS
         assert verify_campaign(name, store).verdict is expected
+        assert method_number(store, name) == cases.METHODS[release]
+    assert done.older_method == (cases.CAMPAIGNS if older else ())
     assert [token.name for token in store.tokens()] == ["desk"]
     prices = Campaign.open("prices", storage=store)
     assert prices.status().order is not None
+    if older:
+        assert change_method(store, "prices", who="Ada") == cases.METHODS[release]
     prices.undo(delivery="3.1.csv", reason="after the upgrade")
     prices.tell(*cases.rows(4, 1, 3), ids=["4-0-3", "4-0-4", "more"], accept_others=True, final=True)
     cases.close_period(prices, 5)
-    assert verify_campaign("prices", store).verdict is CheckVerdict.PASS
+    assert verify_campaign("prices", store).verdict is (CheckVerdict.WARN if older else CheckVerdict.PASS)
     store.close()
     again = upgrade_store(url)
     assert (again.before, again.campaigns, again.backup) == (VERSION, (), None)
@@ -102,7 +109,9 @@ def test_a_saved_state_and_an_exported_campaign_of_a_release_are_read(tmp_path: 
     tracker.tell(*cases.rows(3, 0, 30))
     store = MemoryStore()
     campaign = import_campaign(cases.FOLDER / release / "prices.dpc", storage=store)
-    assert verify_campaign("prices", store).verdict is CheckVerdict.PASS
+    assert verify_campaign("prices", store).verdict is not CheckVerdict.FAIL
+    assert method_number(store, "prices") == cases.METHODS[release]
+    change_method(store, "prices")
     campaign.tell(*cases.rows(4, 1, 3), ids=["4-0-3", "4-0-4", "more"], accept_others=True)
 
 
@@ -110,34 +119,53 @@ def test_a_saved_state_and_an_exported_campaign_of_a_release_are_read(tmp_path: 
 def newer_method(monkeypatch: pytest.MonkeyPatch) -> int:
     """The method of a later version, as far as numbers go."""
     newer = codec.METHOD + 1
-    for module in (codec, handle, upgrade, verification, state):
+    for module in (codec, handle, upgrade, verification):
         monkeypatch.setattr(module, "METHOD", newer)
     monkeypatch.setattr("driftpace.tracker.codec.METHOD", newer)
     return newer
 
 
-def test_a_campaign_keeps_its_method_until_it_is_changed_over(request: pytest.FixtureRequest) -> None:
+def test_a_campaign_goes_on_where_a_newer_method_answers_alike(request: pytest.FixtureRequest) -> None:
+    store = MemoryStore()
+    cases.fill(store)
+    older = codec.METHOD
+    newer: int = request.getfixturevalue("newer_method")  # only the number is another
+    assert not any(change.differs for change in compare_methods(store, "prices"))
+    assert Campaign.open("prices", storage=store).status().order is not None
+    assert method_number(store, "prices") == older  # reading changes nothing
+    Campaign.open("prices", storage=store).tell(*cases.rows(4, 1, 3), final=False, accept_others=True)
+    (noted,) = store.entries("prices", kinds=("upgraded",))
+    assert (noted.body["from"], noted.body["method"], noted.body["alike"]) == (older, newer, True)
+    assert method_number(store, "prices") == newer
+    assert verify_campaign("prices", store).verdict is CheckVerdict.PASS
+    with pytest.raises(ProtocolError, match=f"orders of method {older} and this driftpace has method {newer}"):
+        Campaign.open("forgotten", storage=store).tell(final=True)  # its rows were not kept: the answers are unknown
+
+
+def test_a_campaign_keeps_its_method_until_it_is_changed_over(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = MemoryStore()
     cases.fill(store)
     older = codec.METHOD
     newer: int = request.getfixturevalue("newer_method")
-    campaign = Campaign.open("prices", storage=store)
-    assert campaign.status().order is not None  # reading goes on
-    with pytest.raises(
-        ProtocolError, match=f"orders of method {older} and this driftpace has method {newer}.*--campaign"
-    ):
-        campaign.tell(*cases.rows(4, 1, 3), final=False)
-    assert method_number(store, "prices") == older
-    changes = compare_methods(store, "prices")
-    assert [change.period for change in changes] == [1, 2, 3, 3]
-    assert not any(change.differs for change in changes)  # only the number was raised
+    monkeypatch.setattr(MethodChange, "differs", property(lambda change: change.period == 2))
+    with pytest.raises(ProtocolError, match="which answers differently; driftpace upgrade --campaign prices shows"):
+        Campaign.open("prices", storage=store).tell(*cases.rows(4, 1, 3), final=False, accept_others=True)
+    assert [change.period for change in compare_methods(store, "prices") if change.differs] == [2]
     assert change_method(store, "prices", dry_run=True) == older
     assert method_number(store, "prices") == older
     assert change_method(store, "prices", who="Ada") == older
     assert method_number(store, "prices") == newer
     assert change_method(store, "prices") is None
-    campaign = Campaign.open("prices", storage=store)
-    campaign.tell(*cases.rows(4, 1, 3), final=False, accept_others=True)
+    Campaign.open("prices", storage=store).tell(*cases.rows(4, 1, 3), final=False, accept_others=True)
     found = verify_campaign("prices", store)
     assert found.verdict is CheckVerdict.WARN
     assert "are of another method" in found.sentence
+
+
+def test_a_method_that_would_have_ordered_other_rows_differs() -> None:
+    same = MethodChange(period=1, asked=9, asked_now=9, risk_bound=0.1, risk_bound_now=0.1 + 1e-9)
+    assert not same.differs
+    assert replace(same, asked_now=10).differs
+    assert replace(same, risk_bound_now=0.11).differs

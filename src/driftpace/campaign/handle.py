@@ -132,8 +132,9 @@ class StateHandle(Generic[State, Drafted]):
         """Return the state in the store."""
         raise NotImplementedError
 
-    def _refuse(self, before: State) -> None:
-        """Raise an error where a state must not be changed."""
+    def _prepared(self, before: State, draft: Drafted) -> State:  # noqa: ARG002
+        """Return the state to be changed, or raise an error where it must not be."""
+        return before
 
     def change(self, decide: Callable[[State, Drafted], tuple[State, Answer]], *, dry_run: bool) -> Answer:
         """Read, decide and append, again if another writer appended first. A dry run appends nothing.
@@ -146,10 +147,9 @@ class StateHandle(Generic[State, Drafted]):
         with self._changing:
             while True:
                 before = self.load()
-                self._refuse(before)
                 draft = self._draft(before)
                 try:
-                    after, answer = decide(before, draft)
+                    after, answer = decide(self._prepared(before, draft), draft)
                 except ReplacedError:
                     self._forget_replaced(before)
                     continue
@@ -208,23 +208,35 @@ class StateHandle(Generic[State, Drafted]):
 
 
 class CampaignHandle(StateHandle[CampaignState, Draft]):
-    """A campaign of a store with its state cached; one of an older method is changed only with ``any_method``."""
+    """A campaign of a store with its state cached.
+
+    A campaign whose orders an older method computed goes on where ``alike`` says that this version answers alike; the log notes it.
+    """
 
     def __init__(
-        self, name: str, store: Store, *, clock: Callable[[], str] | None = None, any_method: bool = False
+        self,
+        name: str,
+        store: Store,
+        *,
+        clock: Callable[[], str] | None = None,
+        alike: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(name, store, clock=clock)
-        self._any_method = any_method
+        self._alike = alike
 
     def _draft(self, before: CampaignState) -> Draft:
         return Draft(before=before, at=self.clock())
 
-    def _refuse(self, before: CampaignState) -> None:
-        if before.method_number != METHOD and not self._any_method:
+    def _prepared(self, before: CampaignState, draft: Draft) -> CampaignState:
+        if before.method_number == METHOD:
+            return before
+        if not self._alike():
             raise ProtocolError(
                 f"campaign {self._name!r} has orders of method {before.method_number} and this driftpace has method {METHOD}, "
-                f"which may answer differently; driftpace upgrade --campaign {self._name} shows the difference and changes over."
+                f"which answers differently; driftpace upgrade --campaign {self._name} shows the difference and changes over."
             )
+        draft.add("upgraded", {"from": before.method_number, "method": METHOD, "alike": True, "rows": {}, "who": ""})
+        return replace(before, method_number=METHOD)
 
     def _read(self) -> CampaignState:
         """Return the state in the store; read again if a period was closed, and its rows dropped, between two queries."""

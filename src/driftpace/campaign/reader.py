@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from driftpace.campaign.late import outstanding_ids, outstanding_rows
 from driftpace.campaign.lateness import lateness_of
 from driftpace.campaign.ledger import Ledger
 from driftpace.campaign.ledger_log import read_ledger
+from driftpace.campaign.method_change import answers_alike
 from driftpace.campaign.orders import awaited_in, drawn_in, not_open, open_order, order_of_period, past_order
 from driftpace.campaign.prediction import CampaignModel, predicted
 from driftpace.campaign.records import Lateness, Order, Predicted, Status
@@ -39,7 +41,7 @@ class CampaignReader:
     def __init__(self, name: str, store: Store, *, clock: Callable[[], str] | None = None) -> None:
         self._name = name
         self._store = store
-        self._handle = CampaignHandle(name, store, clock=clock)
+        self._handle = CampaignHandle(name, store, clock=clock, alike=partial(answers_alike, store, name))
 
     @classmethod
     def open(cls, name: str, *, storage: Any, clock: Callable[[], str] | None = None) -> Self:

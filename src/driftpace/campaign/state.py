@@ -19,7 +19,7 @@ from driftpace.campaign.records import CHECKPOINT_VERSION, Decision, Order
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.records import LabelSums, Request, StepReport
 from driftpace.storage.codec import METHOD, SHAPE_ERRORS, decode, encode
-from driftpace.storage.inflate import inflate
+from driftpace.storage.inflate import content_hash, inflate
 from driftpace.tables.encoding import Encoding
 from driftpace.tracker.codec import snapshot_from_body, snapshot_to_body, unsaved_parts
 from driftpace.tracker.method import Method
@@ -103,6 +103,7 @@ def to_checkpoint(campaign: CampaignState) -> bytes:
 def packed_checkpoint(campaign: CampaignState) -> tuple[bytes, str]:
     """Return a state as :func:`to_checkpoint` does, and the hash of its content for the log."""
     tracker = snapshot_to_body(campaign.method, campaign.state.without_rows())
+    tracker["numbers"]["method"] = campaign.method_number
     for name, why in unsaved_parts(tracker["method"]).items():  # such as a loss that is no longer registered
         raise ParameterError(f"must be a part that a store can save; {why}.", owner="Campaign", name=name)
     body = {
@@ -124,7 +125,7 @@ def packed_checkpoint(campaign: CampaignState) -> tuple[bytes, str]:
 def checkpoint_hash(data: bytes) -> str:
     """Return the hash of the content of a checkpoint, or raise StateFileError where it is damaged."""
     try:
-        return hashlib.sha256(inflate(data)).hexdigest()
+        return content_hash(data)
     except zlib.error as error:
         raise StateFileError(f"the checkpoint of the campaign cannot be read: {error}.") from None
 

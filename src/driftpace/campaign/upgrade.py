@@ -2,28 +2,25 @@
 
 The tables are upgraded in one transaction. Then every campaign gets an entry "upgraded" that notes the hashes of the rows that an
 earlier version stored without them. A campaign keeps the number of the method that computed its orders: under another one it can
-be read, and changes are refused until it has been changed over.
+be read; where the newer one would have answered differently, changes are refused until the campaign has been changed over.
 """
 
 import os
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from driftpace.campaign.handle import CampaignHandle, Draft, utc_now, with_state_hash
+from driftpace.campaign.handle import CampaignHandle, unknown_campaign, utc_now, with_state_hash
 from driftpace.campaign.records import CheckVerdict
-from driftpace.campaign.replay import steps
-from driftpace.campaign.state import CampaignState, from_checkpoint, packed_checkpoint
+from driftpace.campaign.state import from_checkpoint, packed_checkpoint
 from driftpace.campaign.status import summary
 from driftpace.campaign.verification import unnoted_rows, verify_campaign
 from driftpace.errors import ConflictError, StateFileError
-from driftpace.records import StepReport
 from driftpace.storage import open_store
 from driftpace.storage.backup import Backup, back_up
 from driftpace.storage.base import Change, Entry, Store
-from driftpace.storage.codec import METHOD, decode
+from driftpace.storage.codec import METHOD
 from driftpace.storage.registry import is_postgres, sqlite_path
 
 WAIT = 60.0
@@ -40,7 +37,8 @@ class Upgrade:
     campaigns : tuple of str
         Campaigns whose rows got hashes in the log.
     older_method : tuple of str
-        Campaigns whose orders an older method computed; :func:`compare_methods` shows what would change.
+        Campaigns whose orders an older method computed; :func:`~driftpace.campaign.method_change.compare_methods` shows the
+        difference.
     problems : mapping of str to str
         What is wrong with campaigns, by name; nothing else is.
     backup : Backup, optional
@@ -149,15 +147,8 @@ def note_rows(store: Store, name: str, *, version: int, who: str) -> bool:
         hashes, put = unnoted_rows(log, lambda seq: store.rows(name, [seq]).get(seq))
         if not hashes and "state_hash" in log[-1].body:
             return False
-        state = CampaignHandle(name, store).load()
-        body = {"from": version, "to": _newest(), "rows": hashes, "who": who}
-        entry = Entry(kind="upgraded", body=body, at=utc_now())
-        checkpoint, digest = packed_checkpoint(replace(state, seq=len(log) + 1))
-        change = Change(
-            entries=with_state_hash([entry], digest), checkpoint=checkpoint, summary=summary(state), put_rows=put
-        )
         try:
-            store.append(name, len(log), change)
+            _append(store, name, {"from": version, "to": _newest(), "rows": hashes, "who": who}, put=put)
         except ConflictError:
             continue
         return True
@@ -167,67 +158,6 @@ def method_number(store: Store, name: str) -> int | None:
     """Return the number of the method that computed the state of a campaign; None without a campaign."""
     record = store.checkpoint(name)
     return None if record is None else from_checkpoint(*record).method_number
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MethodChange:
-    """A closed period as the log has it and as the method of this version computes it: rows ordered, expected excess loss."""
-
-    period: int
-    asked: int
-    asked_now: int
-    risk_bound: float
-    risk_bound_now: float
-
-    @property
-    def differs(self) -> bool:
-        """Whether the method of this version answers differently."""
-        return self.asked != self.asked_now or not _close(self.risk_bound, self.risk_bound_now)
-
-
-def _close(left: float, right: float) -> bool:
-    return left == right or abs(left - right) <= 1e-6 * max(abs(left), abs(right))
-
-
-def compare_methods(store: Store, name: str) -> tuple[MethodChange, ...]:
-    """Replay the history of a campaign by the method of this version, and return what it would have answered.
-
-    Parameters
-    ----------
-    store : Store
-        The store.
-    name : str
-        A campaign whose rows are stored.
-
-    Returns
-    -------
-    tuple of MethodChange
-        One for each closed period.
-
-    Raises
-    ------
-    StateFileError
-        If the rows were not kept.
-    """
-    return tuple(_method_changes(store, name))
-
-
-def _method_changes(store: Store, name: str) -> Iterator[MethodChange]:
-    for step in steps(store.entries(name), lambda seq: store.rows(name, [seq]).get(seq)):
-        report, now = _certified(step.entry), step.after.last
-        if report is not None and now is not None:
-            yield MethodChange(
-                period=report.period,
-                asked=report.asked,
-                asked_now=now.asked,
-                risk_bound=report.risk_bound,
-                risk_bound_now=now.risk_bound,
-            )
-
-
-def _certified(entry: Entry) -> StepReport | None:
-    report = decode(entry.body["report"]) if entry.kind == "certified" else None
-    return report if isinstance(report, StepReport) else None
 
 
 def change_method(store: Store, name: str, *, who: str = "", dry_run: bool = False) -> int | None:
@@ -244,13 +174,26 @@ def change_method(store: Store, name: str, *, who: str = "", dry_run: bool = Fal
     dry_run : bool, default False
         Write nothing.
     """
-    handle = CampaignHandle(name, store, any_method=True)
+    record = store.checkpoint(name)
+    if record is None:
+        raise unknown_campaign(name, store)
+    number = from_checkpoint(*record).method_number
+    if number == METHOD:
+        return None
+    if not dry_run:
+        _append(store, name, {"from": number, "method": METHOD, "rows": {}, "who": who}, method=METHOD)
+    return number
 
-    def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, int | None]:
-        if state.method_number == METHOD:
-            return state, None
-        body: dict[str, Any] = {"from": state.method_number, "method": METHOD, "rows": {}, "who": who}
-        draft.add("upgraded", body)
-        return replace(state, method_number=METHOD), state.method_number
 
-    return handle.change(decide, dry_run=dry_run)
+def _append(
+    store: Store, name: str, body: dict[str, Any], *, method: int | None = None, put: dict[int, bytes] | None = None
+) -> None:
+    """Append an entry "upgraded", which changes nothing but the number of the method; raise ConflictError if others wrote."""
+    state = CampaignHandle(name, store).load()
+    state = replace(state, seq=state.seq + 1, method_number=state.method_number if method is None else method)
+    checkpoint, digest = packed_checkpoint(state)
+    entry = Entry(kind="upgraded", body=body, at=utc_now())
+    change = Change(
+        entries=with_state_hash([entry], digest), checkpoint=checkpoint, summary=summary(state), put_rows=put or {}
+    )
+    store.append(name, state.seq - 1, change)

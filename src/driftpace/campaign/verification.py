@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from driftpace.campaign.handle import CampaignHandle
+from driftpace.campaign.handle import CampaignHandle, unknown_campaign
 from driftpace.campaign.orders import (
     asked_body,
     closed_body,
@@ -34,8 +34,8 @@ from driftpace.storage.codec import METHOD, encode
 _ROWS = ("delivered", "selected")
 
 
-class _Mismatch(Exception):
-    """Something does not fit; ``entry`` is the first one."""
+class LogMismatch(Exception):
+    """Something in a store does not fit; ``entry`` is the first one."""
 
     def __init__(self, sentence: str, entry: Entry | int | None = None) -> None:
         super().__init__(sentence)
@@ -63,14 +63,14 @@ def verify_campaign(name: str, store: Store) -> Verification:
     campaign = CampaignReader.open(name, storage=store)
     log = campaign.log()
     try:
-        _check_chain(log)
-        saved = _check_head(store, name, log)
+        check_log(store, name, log)
+        saved = _saved(store, name)
         gone, erased = _check_rows(store, name, log, saved)
         _check_summary(store, name)
         if gone or erased:
             return _not_recomputed(log, saved, gone, erased)
         return _recompute(log, lambda seq: store.rows(name, [seq]).get(seq), saved)
-    except _Mismatch as mismatch:
+    except LogMismatch as mismatch:
         return Verification(verdict=CheckVerdict.FAIL, sentence=f"{mismatch}", entry=mismatch.entry)
 
 
@@ -78,37 +78,45 @@ def _named(entry: Entry) -> str:
     return f"entry {entry.seq} ({entry.kind})"
 
 
-def _check_chain(log: Sequence[Entry]) -> None:
-    if [entry.seq for entry in log] != list(range(1, len(log) + 1)):
-        missing = next(place for place, entry in enumerate(log, start=1) if entry.seq != place)
-        raise _Mismatch(f"The log has a gap: entry {missing} is missing.", missing)
-    broken = first_break(log)
-    if broken is not None:
-        raise _Mismatch(
-            f"The hash chain breaks at {_named(broken)}: it was changed since it was written, or one before it was removed.",
-            broken,
-        )
-
-
-def _check_head(store: Store, name: str, log: Sequence[Entry]) -> CampaignState:
-    """Return the saved state, which must be the one that the log names, with the head of the campaign."""
+def check_log(store: Store, name: str, log: Sequence[Entry]) -> None:
+    """Raise LogMismatch unless the hash chain is whole, and the saved state and the head are those of its last entry."""
+    _check_chain(log)
     checkpoint, head = store.checkpoint(name), store.head(name)
     if checkpoint is None or checkpoint[0] != len(log):
         at = checkpoint and checkpoint[0]
-        raise _Mismatch(f"The log has {len(log):,} entries, but the saved state is of entry {at}.")
+        raise LogMismatch(f"The log has {len(log):,} entries, but the saved state is of entry {at}.")
     digest = log[-1].body.get("state_hash")
     if not any("state_hash" in entry.body for entry in log):
-        raise _Mismatch("The log was written by an earlier version; run driftpace upgrade.")
+        raise LogMismatch("The log was written by an earlier version; run driftpace upgrade.")
     if digest is None:
-        raise _Mismatch(f"The log ends in the middle of a change: entries after {_named(log[-1])} were removed.")
+        raise LogMismatch(f"The log ends in the middle of a change: entries after {_named(log[-1])} were removed.")
     if checkpoint_hash(checkpoint[1]) != digest:
-        raise _Mismatch(f"The saved state is not the one that {_named(log[-1])} led to: its hash does not fit.")
-    saved = from_checkpoint(*checkpoint)
+        raise LogMismatch(f"The saved state is not the one that {_named(log[-1])} led to: its hash does not fit.")
     if head is None or (head.seq, head.created_at, head.updated_at) != (len(log), log[0].at, log[-1].at):
-        raise _Mismatch("The number of entries or the times beside the log differ from those of the log.")
-    if saved.definition.name != name:
-        raise _Mismatch(f"The campaign was created as {saved.definition.name!r} and renamed in the store.")
-    return saved
+        raise LogMismatch("The number of entries or the times beside the log differ from those of the log.")
+    created_as = log[0].body.get("definition", {}).get("name", name)
+    if created_as != name:
+        raise LogMismatch(f"The campaign was created as {created_as!r} and renamed in the store.")
+
+
+def _saved(store: Store, name: str) -> CampaignState:
+    """Return the saved state."""
+    record = store.checkpoint(name)
+    if record is None:
+        raise unknown_campaign(name, store)
+    return from_checkpoint(*record)
+
+
+def _check_chain(log: Sequence[Entry]) -> None:
+    if [entry.seq for entry in log] != list(range(1, len(log) + 1)):
+        missing = next(place for place, entry in enumerate(log, start=1) if entry.seq != place)
+        raise LogMismatch(f"The log has a gap: entry {missing} is missing.", missing)
+    broken = first_break(log)
+    if broken is not None:
+        raise LogMismatch(
+            f"The hash chain breaks at {_named(broken)}: it was changed since it was written, or one before it was removed.",
+            broken,
+        )
 
 
 def _check_summary(store: Store, name: str) -> None:
@@ -116,7 +124,7 @@ def _check_summary(store: Store, name: str) -> None:
     head = store.head(name)
     state = CampaignHandle(name, store).load(head)
     if head is None or json.loads(json.dumps(summary(state))) != dict(head.summary):
-        raise _Mismatch("The summary beside the log differs from the saved state.")
+        raise LogMismatch("The summary beside the log differs from the saved state.")
 
 
 def _check_rows(store: Store, name: str, log: Sequence[Entry], saved: CampaignState) -> tuple[list[Entry], list[Entry]]:
@@ -131,18 +139,18 @@ def _check_rows(store: Store, name: str, log: Sequence[Entry], saved: CampaignSt
         data = store.rows(name, [entry.seq]).get(entry.seq)
         if data is None:
             if entry.seq in opened:
-                raise _Mismatch("Rows of the open period are missing; restore a backup of the store.", entry)
+                raise LogMismatch("Rows of the open period are missing; restore a backup of the store.", entry)
             if entry.seq not in dropped and saved.definition.keep_rows:
-                raise _Mismatch(f"Rows that should be stored are missing: those of {_named(entry)}.", entry)
+                raise LogMismatch(f"Rows that should be stored are missing: those of {_named(entry)}.", entry)
             gone.append(entry)
             continue
         if entry.seq in named and hash_of(data) != named[entry.seq]:
-            raise _Mismatch(f"The rows of {_named(entry)} were changed: their hash does not fit.", entry)
+            raise LogMismatch(f"The rows of {_named(entry)} were changed: their hash does not fit.", entry)
         if erased_rows(data):
             erased.append(entry)
         count = len(unpack_ids(data)) if entry.kind == "selected" else len(unpack_rows(data).event.y)
         if count + erased_rows(data) != entry.body["rows"] + entry.body.get("more_labels", 0):
-            raise _Mismatch(f"{_named(entry).capitalize()} has another number of rows than it says.", entry)
+            raise LogMismatch(f"{_named(entry).capitalize()} has another number of rows than it says.", entry)
     return [entry for entry in gone if entry.kind == "delivered"], erased
 
 
@@ -187,9 +195,9 @@ def _not_recomputed(
 
 def _recompute(log: Sequence[Entry], rows_of: RowsOf, saved: CampaignState) -> Verification:
     """Replay the log, and compare every entry and the saved state with what it leads to."""
-    changed = next((entry for entry in reversed(log) if entry.kind == "upgraded" and "method" in entry.body), None)
-    began = log[0].body["tracker"]["numbers"]["method"]
-    if changed is not None or began != METHOD:
+    changes = [entry for entry in log if entry.kind == "upgraded" and "method" in entry.body]
+    changed = next((entry for entry in reversed(changes) if not entry.body.get("alike")), None)
+    if changed is not None or saved.method_number != METHOD:
         until = "" if changed is None else f" up to {_named(changed)}"
         numbers = f"the numbers{until} are of another method and not recomputed"
         sentence = f"{len(log):,} log entries; their hash chain is whole; {numbers}."
@@ -203,16 +211,16 @@ def _recompute(log: Sequence[Entry], rows_of: RowsOf, saved: CampaignState) -> V
             if logged == value:
                 continue
             if name != "sha256" and not values_agree(logged, value):
-                raise _Mismatch(
+                raise LogMismatch(
                     f"{_named(step.entry).capitalize()} differs in {name!r} from what the log leads to.", step.entry
                 )
             rounded = rounded or step.entry
     content = packed_checkpoint(state)[1]
     exact = content == packed_checkpoint(saved)[1]
     if exact and rounded is not None:  # everything else is bit for bit the same, so it is no rounding
-        raise _Mismatch(f"{_named(rounded).capitalize()} differs from what the log leads to.", rounded)
+        raise LogMismatch(f"{_named(rounded).capitalize()} differs from what the log leads to.", rounded)
     if not exact and not states_agree(saved, state):
-        raise _Mismatch("The saved state differs from the one recomputed from the log.")
+        raise LogMismatch("The saved state differs from the one recomputed from the log.")
     how = "identical" if exact else "equal up to rounding (written on another machine or with another library version)"
     return Verification(verdict=CheckVerdict.PASS, sentence=f"{len(log):,} log entries, recomputed: {how}.")
 

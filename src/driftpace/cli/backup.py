@@ -151,7 +151,8 @@ def upgrade(
 
 def _change_method(name: str, form: Form, *, dry_run: bool, who: str, storage: str | None) -> None:
     """Show what a newer method would have answered, and change over."""
-    from driftpace.campaign.upgrade import change_method, compare_methods, method_number
+    from driftpace.campaign.method_change import compare_methods
+    from driftpace.campaign.upgrade import change_method, method_number
     from driftpace.cli.output import print_result
     from driftpace.cli.stores import opened, require_campaign
     from driftpace.errors import StateFileError

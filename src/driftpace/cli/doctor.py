@@ -157,7 +157,11 @@ def _compare_fleet(store: "Store", name: str) -> tuple[CheckVerdict, str, str]:
     if found.problem is not None:
         return CheckVerdict.FAIL, name, found.problem
     if not found.recomputed:
-        return CheckVerdict.WARN, name, f"{found.entries:,} log entries; rows are not stored, so it cannot be recomputed."
+        return (
+            CheckVerdict.WARN,
+            name,
+            f"{found.entries:,} log entries; rows are not stored, so it cannot be recomputed.",
+        )
     how = (
         "identical"
         if found.exact

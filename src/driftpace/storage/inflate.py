@@ -1,5 +1,6 @@
 """Decompression with a bound, so that a small file cannot fill the memory."""
 
+import hashlib
 import zlib
 
 SMALL, RATIO = 64 << 20, 250
@@ -25,3 +26,8 @@ def inflate(data: bytes) -> bytes:
     if not unpacking.eof:
         raise zlib.error("it is incomplete or truncated")
     return content
+
+
+def content_hash(data: bytes) -> str:
+    """Return the SHA-256 of what ``data`` unpacks to; the packed bytes depend on the machine."""
+    return hashlib.sha256(inflate(data)).hexdigest()

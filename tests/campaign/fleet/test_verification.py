@@ -58,5 +58,5 @@ def test_damage_is_found(what: str) -> None:
     except StateFileError as error:
         problem = str(error)
     assert problem is not None
-    expected = {"segments": "damaged", "rows": "missing", "log": "gap", "state": "damaged"}
+    expected = {"segments": "damaged", "rows": "missing", "log": "gap", "state": "cannot be read"}
     assert expected[what] in problem

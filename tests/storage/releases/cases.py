@@ -15,6 +15,9 @@ from driftpace.storage import Store, open_store
 
 FOLDER = Path(__file__).parent
 RELEASES = ("0.2.0",)
+METHODS = {"0.2.0": 3}
+"""The number of the method of each release."""
+
 CAMPAIGNS = ("forgotten", "money", "prices", "tables")
 
 DEFINITION = {"name": "prices", "epsilon": 0.1, "seed": 0}

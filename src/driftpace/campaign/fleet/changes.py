@@ -17,6 +17,7 @@ from driftpace.errors import ProtocolError, StateFileError
 from driftpace.fleet import Delivery, Fleet, FleetOrders
 from driftpace.fleet.saving import FleetState, from_body
 from driftpace.storage.base import Entry
+from driftpace.storage.inflate import inflate
 from driftpace.tables import Encoding
 
 CHANGES = ("added", "asked", "delivered", "selected", "closed", "undone")
@@ -211,7 +212,7 @@ def packed(value: Mapping[str, Any]) -> bytes:
 
 def unpacked(data: bytes) -> Any:
     """Return the JSON values in the rows of an entry."""
-    return json.loads(zlib.decompress(data))
+    return json.loads(inflate(data))
 
 
 def _changed(log: Sequence[Entry]) -> int:

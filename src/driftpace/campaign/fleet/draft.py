@@ -17,9 +17,10 @@ from driftpace.campaign.fleet.state import (
     to_checkpoint,
 )
 from driftpace.campaign.fleet.status import summary
-from driftpace.campaign.handle import StateHandle, unknown_campaign
+from driftpace.campaign.handle import StateHandle, unknown_campaign, with_state_hash
 from driftpace.fleet.segments import Segment
 from driftpace.storage.base import Change, Entry
+from driftpace.storage.inflate import content_hash
 
 SAVED = "saved"
 """The kind of entries whose rows are segments, or all else of a state."""
@@ -48,6 +49,8 @@ class FleetDraft:
     def add(self, kind: str, body: dict[str, Any], *, key: str | None = None, rows: bytes | None = None) -> int:
         """Add an entry and return its number."""
         seq = self.next_seq
+        if rows is not None and kind != SAVED:
+            body = {**body, "rows_hash": content_hash(rows)}
         if rows is not None:
             self.rows[len(self.entries)] = rows
         self.entries.append(Entry(kind=kind, body=body, at=self.at, key=key))
@@ -62,9 +65,10 @@ class FleetDraft:
         state = replace(state, start=self._kept(state.start), before=self._kept(state.before))
         state = replace(state, seq=self.next_seq - 1)
         gone = sorted(earlier - set(_entries_of(state)))
+        checkpoint = to_checkpoint(state)
         return state, Change(
-            entries=tuple(self.entries),
-            checkpoint=to_checkpoint(state),
+            entries=with_state_hash(self.entries, content_hash(checkpoint)),
+            checkpoint=checkpoint,
             summary=summary(state),
             rows=dict(self.rows),
             drop_rows=(*self.drop_rows, *gone),

@@ -13,6 +13,7 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.schema import Columns, encoding_for, read_table
 from driftpace.errors import DataError
 from driftpace.storage.codec import decode, encode
+from driftpace.storage.inflate import inflate
 from driftpace.tables import ROW_ID, Column, Encoding, row_ids
 from driftpace.tables.categories import meanings, word_of
 from driftpace.tables.cells import without_marks
@@ -115,7 +116,7 @@ def pack_rows(rows: FleetRows) -> bytes:
 
 def unpack_rows(data: bytes) -> FleetRows:
     """Return the rows of bytes that :func:`pack_rows` returned."""
-    content = json.loads(zlib.decompress(data))
+    content = json.loads(inflate(data))
     columns = {name: _column(values) for name, values in content["columns"].items()}
     return FleetRows(columns=columns, ids=None if content["ids"] is None else tuple(content["ids"]))
 

@@ -22,6 +22,7 @@ from driftpace.fleet import Fleet
 from driftpace.fleet.saving import FleetState, from_body, header_to_body, segments_from_body, segments_to_body
 from driftpace.fleet.segments import Segment
 from driftpace.storage.codec import SHAPE_ERRORS
+from driftpace.storage.inflate import inflate
 
 CHECKPOINT_VERSION = 1
 """Layout of the checkpoints of fleet campaigns."""
@@ -261,6 +262,6 @@ def _json(body: Mapping[str, Any]) -> bytes:
 
 def _loaded(data: bytes) -> Any:
     try:
-        return json.loads(zlib.decompress(data))
+        return json.loads(inflate(data))
     except (zlib.error, ValueError) as error:
         raise StateFileError(f"the saved fleet is damaged: {error}; run driftpace doctor.") from None

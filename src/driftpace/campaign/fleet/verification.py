@@ -1,12 +1,15 @@
 """Whether a fleet campaign is the one that its log leads to."""
 
+import zlib
 from collections import deque
 from dataclasses import dataclass
 
 from driftpace.campaign.fleet.campaign import FleetCampaign
 from driftpace.campaign.fleet.state import CHUNK, FleetCampaignState, pack_segments
 from driftpace.campaign.state import arrays_agree
+from driftpace.campaign.verification import LogMismatch, check_log
 from driftpace.fleet.saving import FleetState
+from driftpace.storage.inflate import content_hash
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,13 +27,16 @@ def compare_with_log(campaign: FleetCampaign) -> Comparison:
     """Compute a campaign again from its log, and compare every segment with the saved one."""
     store, name = campaign.store, campaign.name
     whole = store.entries(name)
-    if [entry.seq for entry in whole] != list(range(1, len(whole) + 1)):
-        return Comparison(entries=len(whole), problem="The log has a gap.")
-    checkpoint = store.checkpoint(name)
-    if checkpoint is None or checkpoint[0] != len(whole):
-        at = checkpoint and checkpoint[0]
-        problem = f"The log has {len(whole):,} entries, but the saved state is of entry {at}."
-        return Comparison(entries=len(whole), problem=problem)
+    try:
+        check_log(store, name, whole)
+        for entry in whole:
+            data = store.rows(name, [entry.seq]).get(entry.seq) if "rows_hash" in entry.body else None
+            if data is not None and content_hash(data) != entry.body["rows_hash"]:
+                raise LogMismatch(
+                    f"The rows of entry {entry.seq} ({entry.kind}) were changed: their hash does not fit."
+                )
+    except (LogMismatch, zlib.error) as mismatch:
+        return Comparison(entries=len(whole), problem=f"{mismatch}")
     digests = {entry.seq: entry.body.get("sha256") for entry in whole if entry.kind == "saved"}
     saved = campaign.fleet().snapshot()
     damaged = _damaged(campaign, digests)
