@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from driftpace.service.app import create_app
 from driftpace.storage import MemoryStore, open_store
+from tests.campaign.fleet.shops import create
 from tests.reference.periods import begun, run_periods
 from tests.reference.serving import Serving, serving
 
@@ -30,7 +31,7 @@ CASES = [
 ]
 MODES = {"positive": schemathesis.GenerationMode.POSITIVE, "negative": schemathesis.GenerationMode.NEGATIVE}
 NOT_ASKED = [schemathesis.checks.positive_data_acceptance]  # what is well formed may still come out of order
-NAMES = ("fresh", "asked", "later", "classes")
+NAMES = ("fresh", "asked", "later", "classes", "shops")
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +43,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     begun(store, "asked").ask()
     run_periods(begun(store, "later", budget={"total": 5000, "horizon": 12, "per_sample": 1}), rng, 3)
     begun(store, "classes", classes=["no", "yes"], id="who", categories={"b": ["red", "blue"]})
+    create(store).ask()
     with serving(store) as running:
         yield running
     store.close()

@@ -14,7 +14,7 @@ def test_the_cache_is_bounded_and_reopens_campaigns() -> None:
     store = MemoryStore()
     for place in range(6):
         begun(store, f"c{place}")
-    cache = CampaignCache(store, size=2)
+    cache = CampaignCache(store, Campaign.open, size=2)
     first = cache.get("c0")
     for place in range(1, 6):
         assert cache.get(f"c{place}").name == f"c{place}"
@@ -25,7 +25,7 @@ def test_the_cache_is_bounded_and_reopens_campaigns() -> None:
 def test_removed_campaigns_are_unknown_to_cached_handles() -> None:
     store = MemoryStore()
     begun(store, "churn")
-    cache = CampaignCache(store)
+    cache = CampaignCache(store, Campaign.open)
     assert cache.get("churn").status().period == 1
     store.remove("churn")
     with pytest.raises(UnknownCampaignError):
@@ -37,7 +37,7 @@ def test_removed_campaigns_are_unknown_to_cached_handles() -> None:
 def test_campaigns_can_be_read_during_a_write(rng: np.random.Generator) -> None:
     store = MemoryStore()
     begun(store, "churn").ask()
-    cache = CampaignCache(store)
+    cache = CampaignCache(store, Campaign.open)
     campaign = cache.get("churn")
     inside, go = threading.Event(), threading.Event()
     append = store.append
@@ -77,7 +77,7 @@ class Counting(MemoryStore):
 def test_own_writes_are_not_read_again(rng: np.random.Generator) -> None:
     store = Counting()
     begun(store, "churn")
-    cache = CampaignCache(store)
+    cache = CampaignCache(store, Campaign.open)
     for period in range(1, 4):
         cache.get("churn").ask()
         assert cache.get("churn").status().stage.value == "labels"
@@ -89,7 +89,7 @@ def test_own_writes_are_not_read_again(rng: np.random.Generator) -> None:
 def test_concurrent_readers_share_one_read(rng: np.random.Generator) -> None:
     store = Counting()
     begun(store, "churn")
-    cache = CampaignCache(store)
+    cache = CampaignCache(store, Campaign.open)
     assert cache.get("churn").status().period == 1
     other = Campaign.open("churn", storage=store)
     other.ask()

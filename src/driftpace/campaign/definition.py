@@ -446,6 +446,12 @@ class Definition:
             raise error if error.owner is None else error.renamed(owner="Campaign") from None
 
 
+def of_segments(name: str, *, owner: str) -> ParameterError:
+    """Return the error of what is for campaigns of one model."""
+    problem = f"must be a campaign of one model; {name!r} follows segments: open it with FleetCampaign.open."
+    return ParameterError(problem, owner=owner, name="name")
+
+
 def _check_expansion(given: dict[str, Any]) -> None:
     """Refuse splines and interactions that cannot be, and make what is listed unchangeable."""
     if "splines" not in given and "interactions" not in given:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+from driftpace.campaign.definition import of_segments
 from driftpace.campaign.ledger import Ledger
 from driftpace.campaign.records import Decision, LedgerRow, Served
 from driftpace.campaign.transitions import undone_by
@@ -61,6 +62,8 @@ class LedgerLog:
     def _absorb_entry(self, entry: Entry) -> None:
         body = entry.body
         if entry.kind == "created":
+            if "fleet" in body:
+                raise of_segments(self._name, owner="ledger")
             history = (decode(report) for report in body["history"])
             self._adopted = [LedgerRow(key=None, closed_at=entry.at, report=report) for report in history]
         elif entry.kind == "delivered":

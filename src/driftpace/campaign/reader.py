@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from driftpace.campaign.definition import Definition, check_name
+from driftpace.campaign.definition import Definition, check_name, of_segments
 from driftpace.campaign.handle import CampaignHandle, unknown_campaign
 from driftpace.campaign.late import outstanding_ids, outstanding_rows
 from driftpace.campaign.lateness import lateness_of
@@ -58,11 +58,7 @@ class CampaignReader:
         if head is None:
             raise unknown_campaign(name, store)
         if head.summary.get("segments") is not None:
-            raise ParameterError(
-                f"must be a campaign of one model; {name!r} follows segments: open it with FleetCampaign.open.",
-                owner="Campaign.open",
-                name="name",
-            )
+            raise of_segments(name, owner="Campaign.open")
         return cls(name, store, clock=clock)
 
     @property

@@ -31,7 +31,7 @@ from driftpace.records import (
 from driftpace.storage.base import Entry, Head
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 
-_LEFT_OUT = ("tracker", "request", "report", "reports", "orders", "history", "encoding")
+_LEFT_OUT = ("tracker", "fleet", "request", "report", "reports", "orders", "history", "encoding")
 """Parts of a log entry that only a replay needs, or that have their own JSON form."""
 
 

@@ -21,8 +21,12 @@ from driftpace.storage.base import Store, Token
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _PUBLIC = frozenset({"/healthz", "/readyz", "/login", "/logout", "/favicon.ico"})
 _READS = re.compile(r"/api/campaigns/[^/]+/(plans|predictions)|/api/(schema|check)")
-_LABELS = re.compile(r"/api/campaigns/[^/]+/(deliveries|deliveries/forget|sample|orders/current/release)")
-_ORDERS = re.compile(r"/api/campaigns/[^/]+/(orders|orders/current/(approve|override)|undo|retrain)")
+_LABELS = re.compile(
+    r"/api/campaigns/[^/]+/(deliveries|deliveries/forget|sample|orders/current/release|fleet/deliveries)"
+)
+_ORDERS = re.compile(
+    r"/api/campaigns/[^/]+/(orders|orders/current/(approve|override)|undo|retrain|fleet/(orders|undo))"
+)
 _CAMPAIGN = re.compile(r"/(?:api/)?(?:campaigns|hooks/label-studio)/([^/]+)(?:/.*)?")
 _SHARED = re.compile(r"/(check|api/(session|docs|openapi\.json|check|schema|campaigns))?")
 _HOOK = re.compile(r"/api/hooks/[^/]+/[^/]+")

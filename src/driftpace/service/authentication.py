@@ -28,7 +28,9 @@ from driftpace.service.auth import (
 from driftpace.service.errors import ApiError, busy_error, error_response, from_library, wants_page
 from driftpace.service.state import Service
 
-_PAGES = re.compile(r"/(?:campaigns/[A-Za-z0-9][A-Za-z0-9._-]{0,99}|check|api/docs)?(?:\?[A-Za-z0-9._~%&=+*-]*)?")
+_PAGES = re.compile(
+    r"/(?:campaigns/[A-Za-z0-9][A-Za-z0-9._-]{0,99}(?:/segments/[A-Za-z0-9._~%-]+)?|check|api/docs)?(?:\?[A-Za-z0-9._~%&=+*-]*)?"
+)
 """Pages that a login may lead to: the list, one campaign, the check of a table, and the API documentation."""
 
 

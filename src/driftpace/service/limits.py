@@ -52,6 +52,8 @@ class ServiceLimits:
         Open connections.
     open_campaigns : int
         Campaigns kept in memory.
+    open_fleets : int
+        Campaigns of segments kept in memory.
     kept_periods : int
         Closed periods of campaigns kept in memory for their pages.
     horizon : int
@@ -94,6 +96,7 @@ class ServiceLimits:
     heartbeat_seconds: float = 15.0
     connections: int = 1000
     open_campaigns: int = 256
+    open_fleets: int = 4
     kept_periods: int = 20_000
     horizon: int = 520
     ready_seconds: float = 1.0

@@ -20,7 +20,9 @@ _LEFT = "client_left"
 _CLOSE_HEADER = (b"connection", b"close")
 _FRAMING = frozenset({b"content-length", b"transfer-encoding", b"expect"})
 _ROUTE_KEYS = ("endpoint", "path_params", "route", "router")
-_TABLE = re.compile(r"/api/campaigns/[^/]+/(deliveries|predictions|sample)|/api/(schema|check)|/api/hooks/[^/]+/[^/]+")
+_TABLE = re.compile(
+    r"/api/campaigns/[^/]+/((fleet/)?deliveries|fleet/orders|predictions|sample)|/api/(schema|check)|/api/hooks/[^/]+/[^/]+"
+)
 _DEFINITIONS = "/api/campaigns"
 _CLOSE = {"Connection": "close"}
 _DECISION_BYTES = 64 * 2**10

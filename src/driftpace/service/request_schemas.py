@@ -36,6 +36,7 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=100)]
 Key = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
 Reason = Annotated[str, Field(min_length=1, max_length=2000)]
+SegmentName = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\x00]+$")]
 Amount = (
     Annotated[int, Field(ge=0, le=10**12)]
     | Annotated[float, Field(ge=0, le=1e12)]
@@ -141,6 +142,8 @@ class DefinitionRequest(RequestModel):
 
     name: Name
     target: Word
+    segment: Word | None = None
+    segments: Annotated[list[SegmentName], Field(max_length=100_000)] | None = None
     period: Word | None = None
     dayfirst: bool | None = None
     epsilon: Annotated[float, Field(gt=0, le=1e12)] | None = None
@@ -227,7 +230,9 @@ class DefinitionRequest(RequestModel):
                 owner="Campaign",
                 name="categories",
             )
-        return self.given()
+        if self.segments is not None and self.segment is None:
+            raise ParameterError("must be left out without segment; got names.", owner="Campaign", name="segments")
+        return {name: value for name, value in self.given().items() if name != "segments"}
 
 
 class AskRequest(RequestModel):

@@ -6,11 +6,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol, TypeVar, cast, runtime_checkable
+from typing import Generic, Protocol, TypeVar, cast, runtime_checkable
 
 from starlette.requests import HTTPConnection
 
-from driftpace.campaign import Campaign
+from driftpace.campaign import Campaign, FleetCampaign
+from driftpace.campaign.fleet.campaign import is_fleet
 from driftpace.service.access import Access
 from driftpace.service.auth import Caller
 from driftpace.service.events import EventBroker
@@ -73,7 +74,10 @@ class VisibleCampaigns:
         return len(self.heads(search=search))
 
 
-class CampaignCache:
+Opened = TypeVar("Opened")
+
+
+class CampaignCache(Generic[Opened]):
     """Campaigns by name, the most recently used kept open with their state.
 
     Reads and writes share a handle, so that nothing just written is read again; a handle can be read during a fit.
@@ -82,6 +86,8 @@ class CampaignCache:
     ----------
     store : Store
         Where the campaigns are.
+    open_campaign : callable
+        ``Campaign.open`` or ``FleetCampaign.open``.
     size : int
         How many are kept open.
 
@@ -90,25 +96,26 @@ class CampaignCache:
     >>> from driftpace.storage import MemoryStore
     >>> store = MemoryStore()
     >>> campaign = Campaign.create({"name": "churn", "target": "left", "epsilon": 0.1}, storage=store)
-    >>> cache = CampaignCache(store)
+    >>> cache = CampaignCache(store, Campaign.open)
     >>> cache.get("churn") is cache.get("churn")
     True
     """
 
-    def __init__(self, store: Store, *, size: int = 128) -> None:
+    def __init__(self, store: Store, open_campaign: Callable[..., Opened], *, size: int = 128) -> None:
         self._store = store
+        self._open_campaign = open_campaign
         self._size = size
-        self._open: OrderedDict[str, Campaign] = OrderedDict()
+        self._open: OrderedDict[str, Opened] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, name: str) -> Campaign:
+    def get(self, name: str) -> Opened:
         """Return a campaign, or raise UnknownCampaignError."""
         with self._lock:
             campaign = self._open.get(name)
             if campaign is not None:
                 self._open.move_to_end(name)
                 return campaign
-        opened = Campaign.open(name, storage=self._store)  # reads the store, so not under the lock
+        opened = self._open_campaign(name, storage=self._store)  # reads the store, so not under the lock
         with self._lock:
             campaign = self._open.setdefault(name, opened)
             while len(self._open) > self._size:
@@ -131,7 +138,8 @@ class Service:
     sessions: Sessions
     login_throttle: LoginThrottle
     token_throttle: TokenThrottle
-    campaigns: CampaignCache
+    campaigns: CampaignCache[Campaign]
+    fleets: CampaignCache[FleetCampaign]
     histories: HistoryCache
     metrics: Metrics
     checks: WorkerPool
@@ -159,7 +167,8 @@ class Service:
             sessions=sessions,
             login_throttle=LoginThrottle(),
             token_throttle=TokenThrottle(),
-            campaigns=CampaignCache(store, size=limits.open_campaigns),
+            campaigns=CampaignCache(store, Campaign.open, size=limits.open_campaigns),
+            fleets=CampaignCache(store, FleetCampaign.open, size=limits.open_fleets),
             histories=HistoryCache(store, periods=limits.kept_periods),
             metrics=Metrics(),
             checks=checks,
@@ -185,6 +194,31 @@ class Service:
     async def change(self, name: str, function: Callable[[Campaign], Result]) -> Result:
         """Return what a function does to a campaign, in the order in which changes arrive, and notify its event streams."""
         result = await self.fits.run_in_turn(name, lambda: function(self.campaigns.get(name)))
+        self.events.notify(name)
+        return result
+
+    def is_fleet(self, name: str) -> bool:
+        """Return whether a campaign has segments."""
+        head = self.store.head(name)
+        return head is not None and is_fleet(head.summary)
+
+    async def read_any(self, name: str, function: Callable[[Campaign | FleetCampaign], Result]) -> Result:
+        """Return what a function reads from a campaign of one model or of segments."""
+        return await self.reads.run(
+            lambda: function(self.fleets.get(name) if self.is_fleet(name) else self.campaigns.get(name))
+        )
+
+    async def read_fleet(self, name: str, function: Callable[[FleetCampaign], Result]) -> Result:
+        """Return what a function reads from a campaign of segments."""
+        return await self.reads.run(lambda: function(self.fleets.get(name)))
+
+    async def render_fleet(self, name: str, function: Callable[[FleetCampaign], Result]) -> Result:
+        """Return a page or a file about a campaign of segments."""
+        return await self.pages.run(lambda: function(self.fleets.get(name)))
+
+    async def change_fleet(self, name: str, function: Callable[[FleetCampaign], Result]) -> Result:
+        """Return what a function does to a campaign of segments, in turn, and notify its event streams."""
+        result = await self.fits.run_in_turn(name, lambda: function(self.fleets.get(name)))
         self.events.notify(name)
         return result
 

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 
-from driftpace.campaign import Campaign, Receipt
+from driftpace.campaign import Campaign, FleetCampaign, Receipt
 from driftpace.campaign.serialization import filled_cells_json, mapped_categories_json, number
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.errors import ApiError
@@ -134,16 +134,17 @@ async def read_ahead(
     upload: Upload,
     *,
     owner: str,
-    noting: Callable[[Campaign], AbstractContextManager[None]] | None = None,
+    noting: Callable[[Any], AbstractContextManager[None]] | None = None,
+    find: Callable[[str], Campaign | FleetCampaign] | None = None,
 ) -> ReadAhead | None:
     """Return the rows of a table that a child process reads; None of a small text, which is read where it is needed.
 
-    ``noting`` is a context of the reading, which notes a refusal.
+    ``noting`` is a context of the reading, which notes a refusal; ``find`` returns the campaign by its name.
     """
     service = service_of(request)
 
     def read() -> ReadAhead:
-        campaign = service.campaigns.get(name)
+        campaign = service.campaigns.get(name) if find is None else find(name)
         wanted = _request(upload, service.limits.tables, owner, campaign)
         with nullcontext() if noting is None else noting(campaign):
             return ReadAhead(rows=service.reader.read(wanted), as_text=wanted.as_text)
@@ -169,13 +170,17 @@ async def read_upload(request: Request, upload: Upload, *, owner: str) -> Callab
     return lambda: columns
 
 
-def read_rows(service: Service, upload: Upload, campaign: Campaign, ahead: ReadAhead | None, *, owner: str) -> Rows:
+def read_rows(
+    service: Service, upload: Upload, campaign: Campaign | FleetCampaign, ahead: ReadAhead | None, *, owner: str
+) -> Rows:
     """Return the columns of a table, or arrays if the body has X: those read ahead, if they were read as the campaign needs now."""
     wanted = _request(upload, service.limits.tables, owner, campaign)
     return ahead.rows if ahead is not None and ahead.as_text == wanted.as_text else service.reader.read(wanted)
 
 
-def _request(upload: Upload, limits: TableLimits, owner: str, campaign: Campaign | None = None) -> TableRequest:
+def _request(
+    upload: Upload, limits: TableLimits, owner: str, campaign: Campaign | FleetCampaign | None = None
+) -> TableRequest:
     given = {name: getattr(upload, name) for name in ("data", "kind", "name", "sheet")}
     if campaign is None:
         return TableRequest(**given, limits=limits, owner=owner)

@@ -527,6 +527,10 @@ class FleetCampaign:
         chosen = ("created", "imported", *CHANGES) if kinds is None else kinds
         return tuple(self._store.entries(self._name, after=after, limit=limit, kinds=chosen))
 
+    def latest(self, limit: int) -> tuple[Entry, ...]:
+        """Return the last entries of the log, the latest first, without those that only hold segments."""
+        return tuple(reversed(self._store.latest(self._name, limit=limit, kinds=("created", "imported", *CHANGES))))
+
     def replay(self) -> Iterator[tuple[Entry, FleetCampaignState]]:
         """Compute the campaign again from its log, and yield each entry with the state it leads to."""
         return replay(self.log(), self._handle.read_rows, self._engine)

@@ -1,7 +1,9 @@
 """Records of fleet campaigns as JSON values."""
 
+import math
 from typing import Any
 
+from driftpace.campaign.fleet.campaign import FleetCampaign
 from driftpace.campaign.fleet.records import FleetOrder, FleetPeriod, FleetReceipt, FleetStatus, FleetUndone
 
 
@@ -56,3 +58,31 @@ def undone_json(undone: FleetUndone) -> dict[str, Any]:
     """Return what was undone."""
     values = {name: getattr(undone, name) for name in FleetUndone.__slots__ if name != "status"}
     return {**values, "status": status_json(undone.status, segments=False)}
+
+
+def segment_json(fleet: FleetCampaign, name: str) -> dict[str, Any]:
+    """Return a segment with the reason for its order, its coefficients, and its closed periods by the number of the fleet's."""
+    row, tracker = fleet.segments[name], fleet.segment(name)
+    coefficients = None
+    if tracker.coef is not None:
+        names = tracker.columns or tuple(f"x{place + 1}" for place in range(len(tracker.coef)))
+        coefficients = dict(zip(names, tracker.coef.tolist(), strict=True))
+        coefficients |= {"intercept": tracker.intercept} if fleet.definition.fit_intercept else {}
+    periods = [
+        {
+            "period": row.first + report.period - 1,
+            "asked": report.asked,
+            "samples": report.samples,
+            "epsilon": _finite(report.epsilon),
+            "risk_bound": _finite(report.risk_bound),
+            "certificate": _finite(report.certificate),
+            "outcome": report.outcome.value,
+            "status": report.status,
+        }
+        for report in tracker.history
+    ]
+    return {**row.to_values(), "reason": fleet.reason(name), "coefficients": coefficients, "periods": periods}
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -2,8 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from itertools import islice
 from typing import Any, Self
 
 from driftpace import validation
@@ -11,13 +13,19 @@ from driftpace.campaign.records import resolved_checks
 from driftpace.errors import ParameterError
 from driftpace.fleet.records import FleetOrders
 from driftpace.fleet.segments import Segment
-from driftpace.records import Assumption, Outcome, Verdict
+from driftpace.records import Assumption, Outcome, StepReport, Verdict
 
 SHOWN = 10
 """Segments that matter most, which a status shows."""
 
+TRAIL = 12
+"""Closed periods whose risks the table keeps."""
+
 SHOWS = ("attention", "set_aside", "failed", "not_met", "missing", "complete")
 """Filters of a page of segments: any of the next three; set aside, with a failed check, not met; rows missing, or none."""
+
+
+_PROMISED = frozenset(outcome.value for outcome in Outcome if outcome.promised)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +56,8 @@ class SegmentRow:
         Why its last rows were set aside.
     rows : int
         Rows of the closed periods.
+    trail : tuple of float
+        The excess loss expected of the last closed periods in units of the target; None where unknown.
     """
 
     segment: str
@@ -62,11 +72,12 @@ class SegmentRow:
     failed: tuple[str, ...] = ()
     problem: str | None = None
     rows: int = 0
+    trail: tuple[float | None, ...] = ()
 
     @property
     def met(self) -> bool:
         """Whether the last closed period met the target; true before the first one."""
-        return self.last is None or Outcome(self.last).promised
+        return self.last is None or self.last in _PROMISED
 
     @property
     def urgency(self) -> tuple[bool, bool, bool, int, str]:
@@ -76,10 +87,11 @@ class SegmentRow:
     def to_values(self) -> dict[str, Any]:
         """Return the row as plain values."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {**values, "failed": list(self.failed)}
+        return {**values, "failed": list(self.failed), "trail": list(self.trail)}
 
 
 COLUMNS = tuple(item.name for item in fields(SegmentRow))
+_TUPLES = ("failed", "trail")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,7 +116,7 @@ class SegmentTotals:
         return {**values, "outcomes": dict(self.outcomes)}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)  # without slots, because it keeps what is computed once
 class SegmentTable:
     """A row for each segment, in the order in which they appeared.
 
@@ -139,6 +151,10 @@ class SegmentTable:
 
     def totals(self) -> SegmentTotals:
         """Return how many segments there are of each kind."""
+        return self._totals
+
+    @cached_property
+    def _totals(self) -> SegmentTotals:
         return SegmentTotals(
             segments=len(self.rows),
             missing=sum(row.missing for row in self.rows),
@@ -152,8 +168,12 @@ class SegmentTable:
 
     def attention(self, limit: int = SHOWN) -> tuple[SegmentRow, ...]:
         """Return the segments that matter most: set aside, with a failed check, not met, most rows missing."""
-        waiting = [row for row in self.rows if row.problem or row.failed or not row.met or row.missing]
-        return tuple(sorted(waiting, key=lambda row: row.urgency)[:limit])
+        waiting = (row for row in self._by_urgency if row.problem or row.failed or not row.met or row.missing)
+        return tuple(islice(waiting, limit))
+
+    @cached_property
+    def _by_urgency(self) -> tuple[SegmentRow, ...]:
+        return tuple(sorted(self.rows, key=lambda row: row.urgency))
 
     def page(
         self,
@@ -187,14 +207,14 @@ class SegmentTable:
         validation.choice(owner, ("urgency", *COLUMNS), sort=sort)
         validation.choice(owner, ("", *SHOWS), show=show)
         validation.count(owner, offset=offset, limit=limit)
-        lowered = search.lower()
+        lowered, shown = search.lower(), _SHOWN[show]
         rows = [
             row
-            for row in self.rows
-            if _is_shown(row, show) and (not outcome or row.last == outcome) and lowered in row.segment.lower()
+            for row in (self._by_urgency if sort == "urgency" else self.rows)
+            if shown(row) and (not outcome or row.last == outcome) and (not lowered or lowered in row.segment.lower())
         ]
         if sort == "urgency":
-            rows.sort(key=lambda row: row.urgency, reverse=descending)
+            rows = rows[::-1] if descending else rows
         else:
             known = [row for row in rows if _sortable(getattr(row, sort))]
             rest = [row for row in rows if not _sortable(getattr(row, sort))]
@@ -204,16 +224,14 @@ class SegmentTable:
     def columns(self) -> dict[str, list[Any]]:
         """Return the table as columns of plain values."""
         values = {name: [getattr(row, name) for row in self.rows] for name in COLUMNS}
-        return {**values, "failed": [list(failed) for failed in values["failed"]]}
+        return values | {name: [list(held) for held in values[name]] for name in _TUPLES}
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Sequence[Any]]) -> Self:
         """Return the table of plain columns."""
-        lines = zip(*(columns[name] for name in COLUMNS), strict=True)
-        rows = tuple(SegmentRow(**dict(zip(COLUMNS, line, strict=True))) for line in lines)
-        return cls(
-            tuple(replace(row, failed=tuple(row.failed)) if row.failed else replace(row, failed=()) for row in rows)
-        )
+        plain = {**columns, **{name: [tuple(held) for held in columns[name]] for name in _TUPLES}}
+        lines = zip(*(plain[name] for name in COLUMNS), strict=True)
+        return cls(tuple(SegmentRow(**dict(zip(COLUMNS, line, strict=True))) for line in lines))
 
 
 def table_of(
@@ -258,7 +276,14 @@ def _closed_row(name: str, segment: Segment, earlier: SegmentRow | None, problem
         failed=_failed(last.assumptions, 0),
         problem=problem,
         rows=sum(report.samples for report in segment.reports) if earlier is None else earlier.rows,
+        trail=tuple(_relative(report) for report in segment.reports[-TRAIL:]),
     )
+
+
+def _relative(report: StepReport) -> float | None:
+    """Return the excess loss expected in units of the target, of three digits."""
+    share = report.risk_bound / report.epsilon if report.epsilon > 0.0 else math.nan
+    return float(f"{share:.3g}") if math.isfinite(share) else None
 
 
 def _failed(checks: Sequence[Assumption], missing: int) -> tuple[str, ...]:
@@ -276,14 +301,13 @@ def _sortable(value: Any) -> bool:
     return value is not None and value != ()
 
 
-def _is_shown(row: SegmentRow, show: str) -> bool:
-    if show == "attention":
-        return row.problem is not None or bool(row.failed) or not row.met
-    return {
-        "": True,
-        "set_aside": row.problem is not None,
-        "failed": bool(row.failed),
-        "not_met": not row.met,
-        "missing": row.missing > 0,
-        "complete": row.missing == 0,
-    }[show]
+_SHOWN: Mapping[str, Callable[[SegmentRow], bool]] = {
+    "": lambda _: True,
+    "attention": lambda row: row.problem is not None or bool(row.failed) or not row.met,
+    "set_aside": lambda row: row.problem is not None,
+    "failed": lambda row: bool(row.failed),
+    "not_met": lambda row: not row.met,
+    "missing": lambda row: row.missing > 0,
+    "complete": lambda row: row.missing == 0,
+}
+"""Which segments each of ``SHOWS`` shows."""

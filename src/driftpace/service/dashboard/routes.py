@@ -10,9 +10,11 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
+from driftpace.campaign import FleetCampaign
 from driftpace.campaign.ledger import Ledger
 from driftpace.service.dashboard.campaign_list import NEEDS, CampaignList, load_list
 from driftpace.service.dashboard.campaign_page import ledger_text, load_page, tally
+from driftpace.service.dashboard.fleet_page import FILTERS, SORTS, SegmentQuery, load_fleet_page, load_segment_page
 from driftpace.service.dashboard.what_if import defaults, evaluate, fields
 from driftpace.service.state import caller_of, campaigns_of, service_of
 from driftpace.service.templating import assets, cache_control, plural, render
@@ -76,10 +78,18 @@ async def campaign(  # noqa: PLR0913  the parameters of the request
     fixed: Number | None = None,
     per_sample: Number | None = None,
     horizon: Number | None = None,
+    sort: Number = "",
+    order: Number = "",
+    show: Number = "",
+    search: Text = "",
+    page: Number = "1",
 ) -> Response:
-    """Return the page of one campaign; with what-if values, with the plan for them."""
+    """Return the page of one campaign; with what-if values, with the plan for them. That of a fleet sorts and filters segments."""
     changes = _given(epsilon=epsilon, budget=budget, fixed=fixed, per_sample=per_sample, horizon=horizon)
     service = service_of(request)
+    if await service.reads.run(service.is_fleet, name):
+        query = SegmentQuery.of(sort=sort, order=order, show=show, search=search, page=_integer(page))
+        return await _fleet(request, name, query)
 
     def read() -> str:
         campaign = service.campaigns.get(name)
@@ -107,6 +117,33 @@ async def campaign(  # noqa: PLR0913  the parameters of the request
 
     text = await (service.plans if changes else service.pages).run(read)
     return HTMLResponse(text, headers=PAGE_HEADERS)
+
+
+@router.get("/campaigns/{name}/segments/{segment:path}")
+async def segment_page(request: Request, name: str, segment: str) -> Response:
+    """Return the page of one segment of a fleet."""
+
+    def read(fleet: FleetCampaign) -> str:
+        return render("segment.html", request, view=load_segment_page(fleet, segment))
+
+    return HTMLResponse(await service_of(request).render_fleet(name, read), headers=PAGE_HEADERS)
+
+
+async def _fleet(request: Request, name: str, query: SegmentQuery) -> Response:
+    """Return the page of a fleet."""
+
+    def read(fleet: FleetCampaign) -> str:
+        view = load_fleet_page(fleet, query)
+        return render(
+            "fleet.html",
+            request,
+            view=view,
+            filters=FILTERS,
+            sorts=SORTS,
+            page_address=lambda number: view.query.address(page=number if number > 1 else ""),
+        )
+
+    return HTMLResponse(await service_of(request).render_fleet(name, read), headers=PAGE_HEADERS)
 
 
 @router.get("/campaigns/{name}/what-if")

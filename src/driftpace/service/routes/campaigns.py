@@ -7,13 +7,15 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from driftpace.campaign import Campaign
+from driftpace.campaign import Campaign, FleetCampaign
 from driftpace.campaign.export_import import export_chunks
+from driftpace.campaign.fleet.serialization import status_json as fleet_json
 from driftpace.campaign.ledger import Ledger, ledger_columns
 from driftpace.campaign.ledger_log import read_ledger_rows
 from driftpace.campaign.serialization import entry_json, head_json, ledger_json, status_json
 from driftpace.errors import ParameterError, UnknownCampaignError
 from driftpace.service.errors import ApiError, error_responses
+from driftpace.service.fleet_schemas import FleetStatusResponse
 from driftpace.service.request_schemas import AmendRequest, CampaignName, DefinitionRequest, Limit, RetrainRequest
 from driftpace.service.response_schemas import (
     CampaignsResponse,
@@ -50,9 +52,14 @@ async def list_campaigns(
     return await service_of(request).reads.run(read)
 
 
-@router.post("", status_code=201, response_model=StatusResponse, responses=error_responses(400, 408, 409, 413, 422))
+@router.post(
+    "",
+    status_code=201,
+    response_model=StatusResponse | FleetStatusResponse,
+    responses=error_responses(400, 408, 409, 413, 422),
+)
 async def create_campaign(request: Request, definition: DefinitionRequest) -> Response:
-    """Create a campaign."""
+    """Create a campaign; with a column of segments, one with a model for each."""
     service, who = service_of(request), caller_name(request)
 
     def create() -> Response:
@@ -60,13 +67,18 @@ async def create_campaign(request: Request, definition: DefinitionRequest) -> Re
             raise _name_taken(definition.name)
         values = definition.values_within(max_columns=service.limits.tables.columns, max_horizon=service.limits.horizon)
         try:
-            campaign = Campaign.create(values, storage=service.store, who=who)
+            if definition.segment is not None:
+                names = definition.segments or ()
+                fleet = FleetCampaign.create(values, storage=service.store, segments=names, who=who)
+                made = fleet_json(fleet.status(), segments=False)
+            else:
+                made = status_json(Campaign.create(values, storage=service.store, who=who).status())
         except ParameterError:
             if service.store.head(definition.name) is None:
                 raise
             raise _name_taken(definition.name) from None  # created concurrently
-        headers = {"Location": f"/api/campaigns/{campaign.name}"}
-        return json_response(status_json(campaign.status()), status=201, headers=headers)
+        headers = {"Location": f"/api/campaigns/{definition.name}"}
+        return json_response(made, status=201, headers=headers)
 
     return await service.fits.run(create)
 
@@ -80,7 +92,7 @@ async def campaign_status(request: Request, name: CampaignName) -> Response:
 @router.get("/{name}/definition", response_model=DefinitionResponse, responses=error_responses(404, 422))
 async def campaign_definition(request: Request, name: CampaignName) -> Response:
     """Return the definition of a campaign."""
-    return await service_of(request).read(name, lambda campaign: json_response(campaign.definition.to_values()))
+    return await service_of(request).read_any(name, lambda campaign: json_response(campaign.definition.to_values()))
 
 
 @router.post("/{name}/amend", response_model=StatusResponse, responses=error_responses(400, 404, 408, 409, 413, 422))
@@ -165,22 +177,22 @@ async def campaign_log(
 ) -> Response:
     """Return the log of a campaign, oldest entry first."""
 
-    def read(campaign: Campaign) -> Response:
+    def read(campaign: Campaign | FleetCampaign) -> Response:
         entries = campaign.log(after=after, limit=limit + 1)
         next_entry = entries[limit - 1].seq if len(entries) > limit else None
         return json_response({"entries": [entry_json(entry) for entry in entries[:limit]], "next": next_entry})
 
-    return await service_of(request).read(name, read)
+    return await service_of(request).read_any(name, read)
 
 
 @router.get("/{name}/refusals", response_model=RefusalsResponse, responses=error_responses(404, 422))
 async def campaign_refusals(request: Request, name: CampaignName) -> Response:
     """Return the last deliveries that were refused, oldest first: when, who, which file, and why."""
 
-    def read(campaign: Campaign) -> Response:
+    def read(campaign: Campaign | FleetCampaign) -> Response:
         return json_response({"refusals": [asdict(refusal) for refusal in campaign.refusals()]})
 
-    return await service_of(request).read(name, read)
+    return await service_of(request).read_any(name, read)
 
 
 @router.get(

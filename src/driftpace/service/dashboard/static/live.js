@@ -15,8 +15,9 @@ let busy = null;
 let lost = false;
 
 // The address of this page without the what-if values, which are planned separately.
+const KEPT = ["log", "periods", "sort", "order", "show", "search", "page"];
 function here() {
-  const pages = [...new URLSearchParams(window.location.search)].filter(([name]) => name === "log" || name === "periods");
+  const pages = [...new URLSearchParams(window.location.search)].filter(([name]) => KEPT.includes(name));
   return pages.length === 0 ? window.location.pathname : `${window.location.pathname}?${new URLSearchParams(pages)}`;
 }
 

@@ -1,0 +1,187 @@
+"""Routes of fleets, campaigns with a model for each segment: status, orders, deliveries, undo, and segments in pages."""
+
+import hashlib
+from contextlib import AbstractContextManager
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Body, Header, Path, Query, Request
+from starlette.responses import Response
+
+from driftpace.campaign import Campaign, FleetCampaign
+from driftpace.campaign.fleet import FleetReceipt
+from driftpace.campaign.fleet.serialization import order_json, receipt_json, segment_json, status_json, undone_json
+from driftpace.campaign.refusals import refusals_noted
+from driftpace.errors import ParameterError
+from driftpace.service.errors import error_responses
+from driftpace.service.fleet_schemas import (
+    FleetAskRequest,
+    FleetLedgerResponse,
+    FleetOrderResponse,
+    FleetReceiptResponse,
+    FleetStatusResponse,
+    FleetUndoneResponse,
+    FleetUndoRequest,
+    SegmentDetailResponse,
+    SegmentsResponse,
+    Show,
+    SortColumn,
+)
+from driftpace.service.reading import Arrays
+from driftpace.service.request_schemas import CampaignName, Limit, Sheet
+from driftpace.service.response_schemas import json_response
+from driftpace.service.state import caller_name, service_of
+from driftpace.service.uploads import read_ahead, read_rows, receive_upload, table_body
+
+router = APIRouter(prefix="/api/campaigns/{name}/fleet", tags=["fleets"])
+
+Flag = Literal["true", "false"]
+_WRITE_ERRORS = error_responses(400, 404, 408, 409, 413, 422)
+_READ_ERRORS = error_responses(404, 422)
+
+
+@router.get("", response_model=FleetStatusResponse, responses=_READ_ERRORS)
+async def fleet_status(request: Request, name: CampaignName) -> Response:
+    """Return the status of a fleet, the next step, and the ten segments that matter."""
+
+    def read(fleet: FleetCampaign) -> Response:
+        return json_response(status_json(fleet.status(), segments=False))
+
+    return await service_of(request).read_fleet(name, read)
+
+
+@router.get("/segments", response_model=SegmentsResponse, responses=_READ_ERRORS)
+async def segments(  # noqa: PLR0913  the parameters of the request
+    request: Request,
+    name: CampaignName,
+    sort: Annotated[
+        SortColumn, Query(description="Column to sort by; urgency puts those first that matter.")
+    ] = "urgency",
+    descending: Annotated[Flag, Query(description="Largest first.")] = "false",
+    show: Annotated[Show, Query(description="Only these segments.")] = "",
+    outcome: Annotated[str, Query(max_length=40, description="Outcome of the last closed period.")] = "",
+    search: Annotated[str, Query(max_length=400, description="Part of the name.")] = "",
+    offset: Annotated[int, Query(ge=0, le=10**9, description="Segments to skip.")] = 0,
+    limit: Limit = 100,
+) -> Response:
+    """Return a page of the segments, sorted and filtered."""
+
+    def read(fleet: FleetCampaign) -> Response:
+        rows, total = fleet.segments.page(
+            sort=sort,
+            descending=descending == "true",
+            show=show,
+            outcome=outcome,
+            search=search,
+            offset=offset,
+            limit=limit,
+        )
+        after = offset + len(rows)
+        values = [row.to_values() for row in rows]
+        return json_response({"segments": values, "total": total, "next": after if rows and after < total else None})
+
+    return await service_of(request).read_fleet(name, read)
+
+
+@router.get("/segments/{segment:path}", response_model=SegmentDetailResponse, responses=_READ_ERRORS)
+async def segment_detail(
+    request: Request, name: CampaignName, segment: Annotated[str, Path(min_length=1, max_length=400)]
+) -> Response:
+    """Return one segment: the reason for its order, its coefficients, and its closed periods."""
+    service = service_of(request)
+    return await service.render_fleet(name, lambda fleet: json_response(segment_json(fleet, segment)))
+
+
+@router.get("/ledger", response_model=FleetLedgerResponse, responses=_READ_ERRORS)
+async def fleet_ledger(request: Request, name: CampaignName) -> Response:
+    """Return the closed periods of all segments together."""
+
+    def read(fleet: FleetCampaign) -> Response:
+        return json_response({"periods": [period.to_values() for period in fleet.ledger()]})
+
+    return await service_of(request).read_fleet(name, read)
+
+
+@router.post("/orders", response_model=FleetOrderResponse, responses=_WRITE_ERRORS)
+async def ask(request: Request, name: CampaignName, body: Annotated[FleetAskRequest, Body()]) -> Response:
+    """Ask how many rows of each segment this period needs; segments shows them. Asking again returns the same order."""
+    service, who = service_of(request), caller_name(request)
+
+    def change(fleet: FleetCampaign) -> Response:
+        order = fleet.ask(key=body.key, pool=body.pool, segments=body.segments, who=who)
+        return json_response(order_json(order, segments=False))
+
+    response = await service.change_fleet(name, change)
+    service.metrics.orders.inc()
+    return response
+
+
+@router.post(
+    "/deliveries",
+    response_model=FleetReceiptResponse,
+    responses=error_responses(400, 404, 408, 409, 413, 415, 422),
+    openapi_extra=table_body(required=False),
+)
+async def deliver(
+    request: Request,
+    name: CampaignName,
+    final: Annotated[
+        Flag | None, Query(description="Close the period with the rows delivered, or keep it open.")
+    ] = None,
+    key: Annotated[str | None, Query(min_length=1, max_length=200, description="Key of the period.")] = None,
+    again: Annotated[Flag, Query(description="Count a delivery that was counted before.")] = "false",
+    dry_run: Annotated[Flag, Query(description="Return the receipt; write nothing.")] = "false",
+    sheet: Sheet = None,
+    idempotency_key: Annotated[
+        str | None,
+        Header(min_length=1, max_length=200, description="Identifies the delivery; the default is its rows."),
+    ] = None,
+) -> Response:
+    """Deliver labelled rows of any segments; a repeated delivery counts once. final=true without a body closes the period."""
+    service, who = service_of(request), caller_name(request)
+    upload = await receive_upload(request, sheet)
+    if not upload.data and final != "true":
+        raise ParameterError(
+            "must contain rows unless final=true closes the period; it is empty.", owner="deliveries", name="body"
+        )
+    options: dict[str, Any] = {
+        "final": None if final is None else final == "true",
+        "key": key,
+        "who": who,
+        "dry_run": dry_run == "true",
+    }
+
+    def noting(fleet: Campaign | FleetCampaign) -> AbstractContextManager[None]:
+        return refusals_noted(fleet, source=upload.source, who=who, dry_run=dry_run == "true" or not upload.data)
+
+    ahead = await read_ahead(request, name, upload, owner="deliveries", noting=noting, find=service.fleets.get)
+
+    def change(fleet: FleetCampaign) -> tuple[Response, FleetReceipt]:
+        with noting(fleet):
+            rows = read_rows(service, upload, fleet, ahead, owner="deliveries") if upload.data else None
+            if isinstance(rows, Arrays):
+                raise ParameterError(
+                    "must be a table with the column of segments; got arrays X and y.", owner="deliveries", name="body"
+                )
+            if rows is None:
+                receipt = fleet.tell(**options)
+            else:
+                named = idempotency_key or f"sha256:{hashlib.sha256(upload.data).hexdigest()}"
+                receipt = fleet.tell(rows, delivery=named, again=again == "true", source=upload.source, **options)
+        return json_response(receipt_json(receipt)), receipt
+
+    response, receipt = await service.change_fleet(name, change)
+    if dry_run == "false":
+        service.metrics.count_fleet_delivery(receipt)
+    return response
+
+
+@router.post("/undo", response_model=FleetUndoneResponse, responses=_WRITE_ERRORS)
+async def undo(request: Request, name: CampaignName, body: Annotated[FleetUndoRequest, Body()]) -> Response:
+    """Undo a delivery, a draw or the closing of a period, with a reason; the log keeps both."""
+    who = caller_name(request)
+
+    def change(fleet: FleetCampaign) -> Response:
+        undone = fleet.undo(body.entry, delivery=body.delivery, period=body.period, reason=body.reason, who=who)
+        return json_response(undone_json(undone))
+
+    return await service_of(request).change_fleet(name, change)
