@@ -94,6 +94,30 @@ def test_an_amendment_is_in_the_log_and_an_order_stands(store: Store) -> None:
     assert campaign.definition.to_values()["unknown_categories"] == {"city": "Milan"}
 
 
+def test_categories_that_the_first_rows_have_shown_can_be_mapped_too(store: Store) -> None:
+    campaign = begun(store, features=None, categories=None)
+    campaign.ask(key="W1")
+    with pytest.raises(ParameterError, match="must be columns in categories; got 'city': there are none"):
+        campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop")
+    campaign.tell_table(flats(0, 60), final=True)
+    campaign.ask(key="W2")
+    with pytest.raises(ParameterError, match="must be one of .* for 'city'; got 'Bari'"):
+        campaign.amend(unknown_categories={"city": "Bari"}, reason="a new shop")
+    campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop")
+    (counted,) = campaign.tell_table(flats(60, 30, others=3), final=False).unknown_categories
+    assert (counted.category, counted.rows) == ("Milan", 3)
+    reopened = Campaign.open("rents", storage=store)
+    assert [one.category for one in reopened.predict_table(flats(90, 9, others=2)).unknown_categories] == ["Milan"]
+    *_, (_, replayed) = reopened.replay()
+    assert replayed.definition == reopened.definition
+    amended = campaign.log(kinds=("amended",))[-1].seq
+    campaign.undo(amended, reason="the shop was closed")
+    (counted,) = campaign.tell_table(flats(120, 30, others=3), final=False).unknown_categories
+    assert counted.category != "Milan"
+    with pytest.raises(ParameterError, match="must be columns in categories; got 'town'"):
+        begun(MemoryStore(), features=None, categories=None, unknown_categories={"town": "Milan"})
+
+
 def test_saying_the_same_again_writes_nothing(store: Store) -> None:
     campaign = begun(store)
     first = campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop")

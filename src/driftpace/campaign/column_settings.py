@@ -40,16 +40,20 @@ def check_categories(value: Any) -> dict[str, tuple[str, ...]]:
 
 
 def check_unknown_categories(
-    owner: str, value: Any, categories: Mapping[str, tuple[str, ...]]
+    owner: str, value: Any, categories: Mapping[str, tuple[str, ...]], *, learned: bool = False
 ) -> dict[str, str | tuple[str, ...]]:
-    """Return what unknown categories count as, by column, or raise ParameterError unless it is in ``categories``."""
+    """Return what unknown categories count as, by column, or raise ParameterError unless it is in ``categories``.
+
+    Of columns whose categories are ``learned`` from rows, it is not known here what they are.
+    """
     if not isinstance(value, Mapping):
         raise ParameterError(
             f"must give one category for each column; got {value!r:.80}.", owner=owner, name="unknown_categories"
         )
     checked: dict[str, str | tuple[str, ...]] = {}
     for name, given in value.items():
-        if name not in categories:
+        listed = tuple(given) if isinstance(given, list | tuple) and given else (given,)
+        if name not in categories and not learned:
             near = get_close_matches(str(name), categories, n=1)
             there = (
                 f"there {'are' if len(categories) > 1 else 'is'} {', '.join(categories)}"
@@ -62,8 +66,7 @@ def check_unknown_categories(
                 owner=owner,
                 name="unknown_categories",
             )
-        listed = tuple(given) if isinstance(given, list | tuple) and given else (given,)
-        wrong = next((word for word in listed if word not in categories[name]), None)
+        wrong = next((word for word in listed if name in categories and word not in categories[name]), None)
         if wrong is not None:
             raise ParameterError(
                 f"must be one of {list(categories[name])!r:.80} for {name!r:.80}; got {wrong!r:.80}.",

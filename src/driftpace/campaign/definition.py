@@ -201,13 +201,15 @@ class Definition:
         return max(self.cap, DEFAULT_MAX_ROWS) if self.max_rows is None else self.max_rows
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> "Definition":
+    def of(cls, values: Mapping[str, Any], *, saved: bool = False) -> "Definition":
         """Return the definition of plain values.
 
         Parameters
         ----------
         values : mapping
             Settings by name; None means the default.
+        saved : bool, default False
+            Whether a campaign has saved them: an amendment may have mapped categories that its rows have shown.
 
         Raises
         ------
@@ -236,7 +238,10 @@ class Definition:
             check_classes("Campaign", "classes", given["classes"])
         given["categories"] = check_categories(given.get("categories", {}))
         given["unknown_categories"] = check_unknown_categories(
-            "Campaign", given.get("unknown_categories", {}), given["categories"]
+            "Campaign",
+            given.get("unknown_categories", {}),
+            given["categories"],
+            learned=saved,
         )
         validation.choice("Campaign", MISSING_POLICIES, missing=given.get("missing", "impute"))
         given["fill"] = check_fill(given.get("fill", {}))

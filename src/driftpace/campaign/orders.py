@@ -33,6 +33,7 @@ from driftpace.metrics import evaluate as measure_metrics
 from driftpace.records import Money, StepReport
 from driftpace.storage.base import Store
 from driftpace.storage.codec import decode, encode
+from driftpace.tables.encoding import CategoryColumn
 from driftpace.tracker.revision import orders_of
 from driftpace.tracker.state import mean_one, weights_of
 
@@ -396,7 +397,9 @@ def amend(
     who: str,
 ) -> CampaignState:
     """Map unknown categories and add classes; nothing is written if the mapping is already in effect."""
-    given = check_unknown_categories(_AMEND, unknown_categories, state.definition.categories)
+    learned = () if state.encoding is None else state.encoding.columns
+    listed = {column.name: column.levels for column in learned if isinstance(column, CategoryColumn)}
+    given = check_unknown_categories(_AMEND, unknown_categories, {**listed, **state.definition.categories})
     if not given and not new_classes:
         raise ParameterError("must name at least one column; got none.", owner=_AMEND, name="unknown_categories")
     if new_classes:

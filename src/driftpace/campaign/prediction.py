@@ -113,7 +113,7 @@ class CampaignModel:
             body = read_state(path)["model"]
             encoding, base = body["encoding"], body["base"]
             return cls(
-                definition=Definition.of(body["definition"]),
+                definition=Definition.of(body["definition"], saved=True),
                 encoding=None if encoding is None else Encoding.of(encoding),
                 weights=decode(body["weights"]),
                 head_features=cast("HeadFeatures | None", decode(body["head_features"])),

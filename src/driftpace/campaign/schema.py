@@ -152,12 +152,16 @@ def current_encoding(definition: Definition, learned: Encoding | None) -> Encodi
     if learned is None:
         return None
     columns = tuple(
-        replace(column, unknown=definition.unknown_levels(column.name, column.unknown))
-        if isinstance(column, CategoryColumn)
-        else column
+        replace(column, unknown=_known_levels(definition, column)) if isinstance(column, CategoryColumn) else column
         for column in learned.columns
     )
     return replace(learned, columns=columns, dayfirst=definition.dayfirst)
+
+
+def _known_levels(definition: Definition, column: CategoryColumn) -> tuple[str, ...]:
+    """Return the categories that unknown ones count as; other rows may have shown other categories since they were mapped."""
+    levels = definition.unknown_levels(column.name, column.unknown)
+    return tuple(level for level in levels if level in column.levels) or column.unknown
 
 
 def _given_columns(definition: Definition) -> dict[str, EncodedColumn]:

@@ -144,7 +144,7 @@ def from_checkpoint(seq: int, data: bytes) -> CampaignState:
         return CampaignState(
             seq=seq,
             created_at=body["created_at"],
-            definition=Definition.of(body["definition"]),
+            definition=Definition.of(body["definition"], saved=True),
             method=method,
             state=state,
             opened=None if opened is None else _opened_from_plain(opened),

@@ -129,7 +129,7 @@ def imported(campaign: CampaignState, name: str) -> CampaignState:
 
 def budgeted(campaign: CampaignState, values: Mapping[str, Any]) -> CampaignState:
     """Replace the budget; the order of an open period has to be computed again."""
-    definition = Definition.of({**campaign.definition.to_values(), "budget": dict(values)})
+    definition = Definition.of({**campaign.definition.to_values(), "budget": dict(values)}, saved=True)
     budget = definition.make_budget()
     assert budget is not None
     method, state = with_budget("Campaign.add_money", campaign.method, campaign.state, budget)
