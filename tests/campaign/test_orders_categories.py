@@ -101,7 +101,7 @@ def test_categories_that_the_first_rows_have_shown_can_be_mapped_too(store: Stor
         campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop")
     campaign.tell_table(flats(0, 60), final=True)
     campaign.ask(key="W2")
-    with pytest.raises(ParameterError, match="must be one of .* for 'city'; got 'Bari'"):
+    with pytest.raises(ParameterError, match=r"must be one of .* for 'city'; got 'Bari'"):
         campaign.amend(unknown_categories={"city": "Bari"}, reason="a new shop")
     campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop")
     (counted,) = campaign.tell_table(flats(60, 30, others=3), final=False).unknown_categories

@@ -7,6 +7,7 @@ import pytest
 
 from driftpace.campaign import Campaign, render
 from driftpace.campaign.log_text import describe_entry
+from driftpace.service.dashboard.campaign_page import definition_facts
 from driftpace.storage import MemoryStore
 
 
@@ -63,6 +64,29 @@ def test_features_that_give_the_target_away_are_named_by_the_receipt() -> None:
 def test_other_targets_have_no_warning(y: Any, more: dict[str, Any]) -> None:
     _, warnings = told(y, **more)
     assert not any("is predicted as a number" in warning for warning in warnings)
+
+
+def test_the_first_receipt_says_which_columns_are_features() -> None:
+    campaign = Campaign.create(
+        {"name": "a", "target": "y", "id": "id", "epsilon": 0.3, "seed": 0}, storage=MemoryStore()
+    )
+    campaign.ask()
+    rng = np.random.default_rng(3)
+    table = {
+        "id": [f"r{place}" for place in range(20)],
+        "x": rng.normal(size=20),
+        "city": ["Oslo", "Rome"] * 10,
+        "day": [f"2026-03-{1 + place:02}" for place in range(20)],
+        "y": rng.normal(size=20),
+    }
+    receipt = campaign.tell_table(table, final=False)
+    assert receipt.features == "x, city (2 categories); not used: day; a campaign with features uses others"
+    assert f"Features   {receipt.features}" in render(receipt)
+    again = campaign.tell_table({**table, "id": [f"s{place}" for place in range(20)]}, final=False)
+    assert (again.rows, again.features) == (20, "")
+    assert campaign.encoding is not None
+    facts = dict(definition_facts(campaign.definition, campaign.status(), shown=campaign.encoding.sources))
+    assert facts["Features"] == "x, city"
 
 
 def test_rows_of_later_periods_are_not_warned_of_again() -> None:

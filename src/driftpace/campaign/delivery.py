@@ -30,7 +30,7 @@ from driftpace.campaign.pool_check import Matched, match_pool
 from driftpace.campaign.records import LateRows, Order, Receipt, Revision
 from driftpace.campaign.replay import LogInForce
 from driftpace.campaign.row_choice import drawn_weights, with_drawn_weights
-from driftpace.campaign.row_warnings import row_warnings
+from driftpace.campaign.row_warnings import row_warnings, shown_features
 from driftpace.campaign.schema import Columns, current_encoding, labelled
 from driftpace.campaign.serialization import filled_cells_json, mapped_categories_json
 from driftpace.campaign.state import CampaignState
@@ -65,7 +65,7 @@ class Delivery:
     ``name`` identifies the delivery and ``digest`` its content; ``left_out`` counts rows that were ignored before. Rows of a
     table are ``encoded``. ``periods`` are those for which the rows were drawn, by their own account; ``accept_others`` takes rows
     that were not drawn, ``balance`` weights the rows of the period. ``dayfirst`` is what its dates show that was not known,
-    ``warnings`` what looks wrong in its rows.
+    ``warnings`` what looks wrong in its rows, ``features`` what the first rows show.
     """
 
     X: Any
@@ -86,6 +86,7 @@ class Delivery:
     exposure: Any = None
     dayfirst: bool | None = None
     warnings: Sequence[str] = ()
+    features: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,6 +162,9 @@ def read_delivery(
         annotators=rows.annotators,
         dayfirst=rows.dayfirst,
         warnings=row_warnings(state.definition, columns, rows) if state.state.period == 1 else (),
+        features=""
+        if state.definition.features is not None or state.encoding is not None
+        else shown_features(state.definition, columns, rows.rows.encoding),
         **options,
     )
 
@@ -229,6 +233,7 @@ def tell(
             effective=arrived.effective,
             late=late,
             revision=revision,
+            features=delivery.features if arrived.taken else "",
             **left_out,
         )
     if order is None or (target.key is not None and order.key != target.key):
@@ -261,6 +266,7 @@ def tell(
         revision=revision,
         more_labels=counted.more_labels,
         warnings=tuple(delivery.warnings) if counted.taken else (),
+        features=delivery.features if arrived.taken or counted.taken else "",
         **left_out,
     )
 

@@ -387,6 +387,8 @@ class Receipt:
         The periods that were absorbed again because of late rows.
     more_labels : int
         Labels that count and are of rows that have one already, where rows may have several annotators.
+    features : str
+        Which columns are features from now on, where these are the first rows of a campaign without ``features``.
     warnings : tuple of str
         What looks wrong in rows of the first period: a target of classes that is predicted as a number, and features that give
         the target away.
@@ -410,6 +412,7 @@ class Receipt:
     late: tuple[LateRows, ...] = ()
     revision: Revision | None = None
     more_labels: int = 0
+    features: str = ""
     warnings: tuple[str, ...] = ()
 
 

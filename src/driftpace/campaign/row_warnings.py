@@ -1,12 +1,15 @@
-"""What the rows of a first period show that looks wrong: a target of classes that is a number, and features that give it away."""
+"""What the first rows show: the features, a target of classes that is a number, and features that give it away."""
 
 import numpy as np
 
 from driftpace.campaign.definition import Definition
+from driftpace.campaign.period_column import period_source
 from driftpace.campaign.schema import Columns, TableRows
 from driftpace.formatting import plural
 from driftpace.losses.registry import loss_spec
 from driftpace.tables.cells import without_marks
+from driftpace.tables.encoding import CategoryColumn, Encoding
+from driftpace.tables.label_studio import ROW_FOR, ROW_ID
 from driftpace.tables.leakage import FEWEST_ROWS, find_leaks
 from driftpace.tables.targets import describe_target, list_classes
 
@@ -44,3 +47,26 @@ def row_warnings(definition: Definition, columns: Columns, rows: TableRows) -> t
     read = {**columns, target: without_marks(columns[target], definition.classes or ())}
     leaks = find_leaks(read, sources, target, y, rows.keep, classes=spec.task == "multiclass")
     return (*warnings, *(leak.sentence.removesuffix(".") for leak in leaks))
+
+
+def shown_features(definition: Definition, columns: Columns, encoding: Encoding) -> str:
+    """Return which columns of the first rows are features from now on, and which are not.
+
+    >>> from driftpace.tables import learn_encoding, read_columns
+    >>> definition = Definition.of({"name": "a", "target": "y", "epsilon": 0.1})
+    >>> table = read_columns({"x": [1, 2], "city": ["Oslo", "Rome"], "day": ["2026-03-01", "2026-03-02"], "y": [1, 2]})
+    >>> shown_features(definition, table, learn_encoding(table, apart=["y"]).encoding)
+    'x, city (2 categories); not used: day; a campaign with features uses others'
+    """
+    described = [
+        f"{column.name} ({plural(len(column.levels), 'category', 'categories')})"
+        if isinstance(column, CategoryColumn)
+        else column.name
+        for column in encoding.columns
+    ]
+    roles = (definition.target, definition.id, definition.groups, definition.weight, definition.exposure)
+    period = None if definition.period is None else period_source(definition.period, columns)[0]
+    apart = {*encoding.sources, *roles, definition.annotator, period, ROW_ID, ROW_FOR}
+    unused = [name for name in columns if name not in apart]
+    rest = f"; not used: {', '.join(unused)}; a campaign with features uses others" if unused else ""
+    return f"{', '.join(described)}{rest}"

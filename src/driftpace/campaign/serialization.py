@@ -100,6 +100,7 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         ],
         "revision": revision_json(receipt.revision),
         "more_labels": receipt.more_labels,
+        "features": receipt.features,
         "warnings": list(receipt.warnings),
     }
 

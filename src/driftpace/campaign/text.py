@@ -171,7 +171,8 @@ def receipt_sentence(receipt: "Receipt", source: str) -> str:
 
 def receipt_lines(receipt: "Receipt") -> list[Line]:
     """Return what a delivery had besides its rows, what it revised or closed, and what is next."""
-    lines: list[Line] = [("Unlisted", counted.sentence) for counted in receipt.unknown_categories]
+    lines: list[Line] = [("Features", receipt.features)] if receipt.features else []
+    lines += [("Unlisted", counted.sentence) for counted in receipt.unknown_categories]
     lines += [("Missing", filled.sentence) for filled in receipt.filled]
     lines += [("Warning", warning) for warning in receipt.warnings]
     if receipt.others:

@@ -345,6 +345,7 @@ class ReceiptResponse(ResponseModel):
     late: list[LateRowsResponse]
     revision: RevisionResponse | None
     more_labels: int
+    features: str
     warnings: list[str]
     preview: PreviewResponse | None = None
 

@@ -245,6 +245,7 @@ def load_page(
     ('To ask', ['Created'])
     """
     status, definition = campaign.status(), campaign.definition
+    encoding = None if definition.features is not None else campaign.encoding
     if history is None or history.seq != status.entries:  # the campaign has changed meanwhile
         history = History(seq=status.entries, ledger=campaign.ledger())
     budget = definition.make_budget()
@@ -266,7 +267,7 @@ def load_page(
         history=pages,
         assumptions=badges(assumptions),
         log=read_log(campaign, gone, entries=status.entries, page=log_page),
-        facts=definition_facts(definition, status),
+        facts=definition_facts(definition, status, shown=() if encoding is None else encoding.sources),
         cost=None if order is None else order.cost,
         measured=measured_badge(status),
         base=base_badge(status),
@@ -360,12 +361,14 @@ def read_log(campaign: Campaign, gone: Mapping[int, int], *, entries: int, page:
     )
 
 
-def definition_facts(definition: Definition, status: Status) -> tuple[tuple[str, str], ...]:
-    """Return the definition as pairs of a label and its value."""
+def definition_facts(
+    definition: Definition, status: Status, *, shown: Sequence[str] = ()
+) -> tuple[tuple[str, str], ...]:
+    """Return the definition as pairs of a label and its value; ``shown`` are the features that the first rows have."""
     facts: list[tuple[str, str]] = [("Target", status.target)]
     if definition.target is not None:
         facts.append(("Label column", definition.target))
-    facts.append(("Features", ", ".join(definition.features) if definition.features else "those of the first delivery"))
+    facts.append(("Features", ", ".join(definition.features or shown) or "those of the first delivery"))
     if definition.model is not None:
         until = f", trained until {definition.model['trained_until']}" if "trained_until" in definition.model else ""
         facts.append(("Base model", f"{definition.model['format']} {definition.model['sha256'][:12]}{until}"))

@@ -19,6 +19,7 @@ export function receipt(body, preview = false) {
   else if (report === null && body.late.length === 0) sentences.push("No rows were counted.");
   for (const item of body.late) sentences.push(`${rows(item.rows)} for period ${item.period}${item.key === null ? "" : ` (${item.key})`} arrived late.`);
   if (body.revision !== null) sentences.push(`${body.revision.sentence.charAt(0).toUpperCase()}${body.revision.sentence.slice(1)}.`);
+  if (body.features !== "") sentences.push(`Features: ${body.features}.`);
   for (const warning of body.warnings) sentences.push(`${warning}.`);
   if (body.others > 0) sentences.push(`${rows(body.others)} counted that ${body.others === 1 ? "was" : "were"} not drawn for the period.`);
   if (body.mismatch !== null) sentences.push(`${body.mismatch.sentence.charAt(0).toUpperCase()}${body.mismatch.sentence.slice(1)}.`);
