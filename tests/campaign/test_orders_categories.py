@@ -84,7 +84,7 @@ def test_an_amendment_is_in_the_log_and_an_order_stands(store: Store) -> None:
     status = campaign.amend(unknown_categories={"city": "Milan"}, reason="a new shop", who="Ada")
     assert (status.order, status.entries) == (order, 3)
     (entry,) = campaign.log(kinds=("amended",))
-    assert dict(entry.body) == {
+    assert {name: value for name, value in entry.body.items() if name != "state_hash"} == {
         "period": 1,
         "unknown_categories": {"city": "Milan"},
         "reason": "a new shop",

@@ -1,6 +1,7 @@
 """Damaged files on the command line: one sentence, no traceback, and the store as it was; the same file mended is taken."""
 
 import gzip
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -23,7 +24,7 @@ _DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "open quote": lambda data: data.replace(b"gold", b'"gold', 1),
     "one cell more": lambda data: data.replace(b"gold", b"gold,", 1),
     "row twice": lambda data: data + data.splitlines(keepends=True)[-1],
-    "no id": lambda data: data.replace(data.splitlines()[1].split(b",")[0], b"", 1),
+    "no ids": lambda data: re.sub(rb"(?m)^\d+", b"", data),
     "named Parquet": lambda data: b"PAR1" + data,
     "named Arrow": lambda data: b"ARROW1" + data,
     "zip archive": lambda data: b"PK\x03\x04" + data,
