@@ -2,9 +2,10 @@
 
 import os
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 
 def one_thread() -> AbstractContextManager[Any]:
@@ -12,10 +13,16 @@ def one_thread() -> AbstractContextManager[Any]:
 
     Several threads sum in another order, and would compete with other processes.
     """
+    limits: AbstractContextManager[Any] = _libraries().limit(limits=1)
+    return limits
+
+
+@cache
+def _libraries() -> Any:
+    """Return the libraries of linear algebra of this process: to look for them takes longer than some work does."""
     import scipy.linalg  # noqa: F401  # loads its own BLAS, which must be loaded to be limited
 
-    limits: AbstractContextManager[Any] = threadpool_limits(limits=1)
-    return limits
+    return ThreadpoolController()
 
 
 def cores() -> int:

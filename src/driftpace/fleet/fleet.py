@@ -15,7 +15,7 @@ from driftpace.fleet.parameters import checked_progress, columns_of, method_of, 
 from driftpace.fleet.records import Delivery, FleetLedger, FleetOrders, SegmentOrder
 from driftpace.fleet.rows import SegmentRows, learned, names_in, read_segments, read_table, segment_names
 from driftpace.fleet.saving import FleetState, from_body, to_body
-from driftpace.fleet.segments import CHUNK, Segment, SegmentWork, WorkDone, work_on
+from driftpace.fleet.segments import CHUNK, Segment, SegmentWork, WorkDone, gathered, is_sized, work_on
 from driftpace.losses import Loss
 from driftpace.storage import read_state, write_state
 from driftpace.tables import Encoding
@@ -166,15 +166,17 @@ class Fleet:
             If a period was sized for another pool.
         """
         pools = self._pools(pool)
-        names = list(self._segments)
-        work = [
-            SegmentWork(method=self._method_of(name), segment=self._begun(name), pool=pools(name)) for name in names
-        ]
-        done = self._work(work)
-        self._segments = {name: _with_problem(one, self._period) for name, one in zip(names, done, strict=True)}
+        work = {
+            name: SegmentWork(method=self._method_of(name), segment=self._begun(name), pool=pools(name))
+            for name, segment in self._segments.items()
+            if not is_sized(segment.state, pools(name))
+        }
+        segments = dict(self._segments)
+        for (name, sent), done in zip(work.items(), self._work(list(work.values())), strict=True):
+            segments[name] = _with_problem(done, sent.segment, self._period)
+        self._segments = segments
         return FleetOrders(
-            period=self._period,
-            orders=tuple(self._order(name, one) for name, one in zip(names, done, strict=True)),
+            period=self._period, orders=tuple(self._order(name, segment) for name, segment in segments.items())
         )
 
     def tell(
@@ -375,22 +377,24 @@ class Fleet:
             if name not in segments:
                 segments[name] = self._fresh(name, encoding)
                 added.append(name)
-        names = list(segments) if final else list(events)
-        work = [
-            SegmentWork(
-                method=self._method_of(name, encoding), segment=segments[name], event=events.get(name), close=final
-            )
-            for name in names
-        ]
+        done: dict[str, WorkDone] = {}
+        work: dict[str, SegmentWork] = {}
+        for name in segments if final else events:
+            method, segment = self._method_of(name, encoding), segments[name]
+            if final or segment.state.order is None:
+                work[name] = SegmentWork(method=method, segment=segment, event=events.get(name), close=final)
+            else:  # to add rows takes less time than to send the segment
+                done[name] = gathered(method, segment, events[name])
+        done |= zip(work, self._work(list(work.values())), strict=True)
         rejected = dict(rows.rejected)
         count = 0
-        for name, one in zip(names, self._work(work), strict=True):
-            segments[name] = _with_problem(one, self._period)
+        for name, one in done.items():
+            segments[name] = _with_problem(one, segments[name], self._period)
             if one.problem is not None:
                 rejected[name] = one.problem
             elif name in events:
                 count += len(events[name].y)
-                problems = {at: why for at, why in one.segment.problems.items() if at != self._period}
+                problems = {at: why for at, why in segments[name].problems.items() if at != self._period}
                 segments[name] = replace(segments[name], problems=problems)
         for name in rows.rejected:
             segments[name] = _with_why(segments[name], self._period, rows.rejected[name])
@@ -423,7 +427,7 @@ class Fleet:
         ]
         count, segments = 0, dict(self._segments)
         for name, one in zip(names, self._work(work), strict=True):
-            segments[name] = _with_problem(one, period)
+            segments[name] = _with_problem(one, segments[name], period)
             if one.problem is None:
                 count += len(rows.events[name].y)
             else:
@@ -473,18 +477,18 @@ class Fleet:
         epsilon = self._epsilons.get(name)
         return method if epsilon is None else replace(method, config=replace(method.config, epsilon=epsilon))
 
-    def _order(self, name: str, done: WorkDone) -> SegmentOrder:
-        request = done.request
-        assert request is not None
+    def _order(self, name: str, segment: Segment) -> SegmentOrder:
+        order = segment.state.order
+        assert order is not None
         return SegmentOrder(
             segment=name,
-            samples=request.samples,
-            risk=request.risk_bound,
-            epsilon=request.epsilon,
-            outcome=request.outcome,
-            reason=request.reason,
-            status=request.status,
-            problem=self._segments[name].problems.get(self._period),
+            samples=order.total - order.after,
+            risk=order.risk,
+            epsilon=order.epsilon,
+            outcome=order.outcome,
+            reason=order.reason,
+            status=order.status,
+            problem=segment.problems.get(self._period),
         )
 
     def _pools(self, pool: int | Mapping[str, int] | None) -> Callable[[str], int | None]:
@@ -504,9 +508,9 @@ class Fleet:
         return name
 
 
-def _with_problem(done: WorkDone, period: int) -> Segment:
+def _with_problem(done: WorkDone, before: Segment, period: int) -> Segment:
     """Return the segment, with why its rows were set aside, if they were."""
-    return done.segment if done.problem is None else _with_why(done.segment, period, done.problem)
+    return done.of(before) if done.problem is None else _with_why(done.of(before), period, done.problem)
 
 
 def _with_why(segment: Segment, period: int, problem: str) -> Segment:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from driftpace.errors import DriftpaceError, ProtocolError
-from driftpace.records import Request, StepReport
+from driftpace.records import StepReport
 from driftpace.tracker.adaptive_method import AdaptiveMethod, AdaptiveMethodState
 from driftpace.tracker.late import LateWindow
-from driftpace.tracker.method import TellEvent
+from driftpace.tracker.method import TellEvent, check_pool
+from driftpace.tracker.state import PeriodOrder
 
 FAULTS = (DriftpaceError, ArithmeticError, ValueError)
 """What rows that cannot be used run into; a segment is then set aside, and the others go on."""
@@ -51,11 +52,26 @@ class SegmentWork:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class WorkDone:
-    """The segment afterwards, its request where it was asked, and why rows were set aside, if they were."""
+    """The segment afterwards, or only its ``order`` where nothing else changed, and why rows were set aside, if they were."""
 
-    segment: Segment
-    request: Request | None = None
+    segment: Segment | None = None
+    order: PeriodOrder | None = None
     problem: str | None = None
+
+    def of(self, before: Segment) -> Segment:
+        """Return the segment afterwards, which was sent as it was ``before``."""
+        if self.segment is not None:
+            return self.segment
+        return replace(before, state=replace(before.state, order=self.order))
+
+
+def is_sized(state: AdaptiveMethodState, pool: int | None) -> bool:
+    """Whether the open period was sized with the rows that it has, so that asking changes nothing.
+
+    Raises ProtocolError where it was sized for another pool.
+    """
+    check_pool(state, pool)
+    return state.order is not None and state.order.after == state.gathered
 
 
 def work_on(chunk: tuple[SegmentWork, ...]) -> tuple[WorkDone, ...]:
@@ -73,33 +89,28 @@ def _work(work: SegmentWork) -> WorkDone:
 
 def _ask(work: SegmentWork) -> WorkDone:
     """Size the open period; rows on which that fails are withdrawn."""
-    segment, problem = work.segment, None
+    segment = work.segment
     try:
-        state, request = work.method.ask(segment.state, work.pool)
+        state, _ = work.method.ask(segment.state, work.pool)
     except ProtocolError:  # a pool of another size is the mistake of the caller
         raise
     except FAULTS as error:
         if not segment.state.gathered:
             raise
-        problem = sentence(error)
         segment = _without_rows(work.method, segment)
-        state, request = work.method.ask(segment.state, work.pool)
-    return WorkDone(segment=replace(segment, state=replace(state, look=None)), request=request, problem=problem)
+        state, _ = work.method.ask(segment.state, work.pool)
+        return WorkDone(segment=replace(segment, state=replace(state, look=None)), problem=sentence(error))
+    return WorkDone(order=state.order)
 
 
 def _tell(work: SegmentWork) -> WorkDone:
     """Add rows to the open period, which is sized if it was not, and close it."""
     method, segment, problem = work.method, work.segment, None
     if segment.state.order is None:
-        segment = _ask(work).segment
+        segment = _ask(work).of(segment)
     if work.event is not None:
-        try:
-            state = method.gather(segment.state, work.event)
-        except FAULTS as error:
-            problem = sentence(error)
-        else:
-            late = None if segment.late is None else segment.late.with_rows(work.event)
-            segment = replace(segment, state=state, late=late)
+        done = gathered(method, segment, work.event)
+        segment, problem = done.of(segment), done.problem
     if not work.close:
         return WorkDone(segment=segment, problem=problem)
     try:
@@ -108,6 +119,16 @@ def _tell(work: SegmentWork) -> WorkDone:
         if not segment.state.gathered:
             raise
         return WorkDone(segment=_closed(method, _without_rows(method, segment)), problem=sentence(error))
+
+
+def gathered(method: AdaptiveMethod, segment: Segment, event: TellEvent) -> WorkDone:
+    """Return a segment with rows in its open period, which was sized."""
+    try:
+        state = method.gather(segment.state, event)
+    except FAULTS as error:
+        return WorkDone(segment=segment, problem=sentence(error))
+    late = None if segment.late is None else segment.late.with_rows(event)
+    return WorkDone(segment=replace(segment, state=state, late=late))
 
 
 def _closed(method: AdaptiveMethod, segment: Segment) -> Segment:
