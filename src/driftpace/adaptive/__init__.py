@@ -2,6 +2,7 @@
 
 from driftpace.adaptive.annotators import label_sums, leverages, summarise_labels
 from driftpace.adaptive.audit import AuditState, ErrorRecord, audit_of, audit_rows, fresh_rows
+from driftpace.adaptive.bank import first_bank, step_costs
 from driftpace.adaptive.certificate import certificate
 from driftpace.adaptive.checks import Supply, checks, counted, in_words, measured_risk, status
 from driftpace.adaptive.choice import CHOICES, draw_by_rate, draw_stratified, importance
@@ -23,7 +24,7 @@ from driftpace.adaptive.metric_target import (
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
 from driftpace.adaptive.period_audit import Decision, audit_period
 from driftpace.adaptive.rows import DesignRows, effective_rows, number_groups
-from driftpace.adaptive.sample_size import RowsNeeded, next_batch, risk_after, risk_in_use, rows_missing
+from driftpace.adaptive.sample_size import RowsNeeded, aim_of, next_batch, risk_after, risk_in_use, rows_missing
 from driftpace.adaptive.season import MOST_SEASON, SEASONS, season_length
 from driftpace.adaptive.start import residual_scale, robust_start, tuned_start, with_scale
 from driftpace.adaptive.state import (
@@ -69,6 +70,7 @@ __all__ = [
     "Supply",
     "advance",
     "affordable",
+    "aim_of",
     "allowed_error",
     "audit_of",
     "audit_period",
@@ -86,6 +88,7 @@ __all__ = [
     "drift",
     "early",
     "effective_rows",
+    "first_bank",
     "first_state",
     "fresh_rows",
     "held_out_rows",
@@ -109,6 +112,7 @@ __all__ = [
     "rows_missing",
     "season_length",
     "status",
+    "step_costs",
     "summarise_labels",
     "tuned_start",
     "with_closed_order",

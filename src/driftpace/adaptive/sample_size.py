@@ -75,7 +75,7 @@ def rows_missing(
 
     Uneven weights leave so many rows fewer, ``lost``, in the initial sample; after it what they cost is part of the noise.
     """
-    criterion, kept = _aim(config, state, judged), gathered - seen
+    criterion, kept = aim_of(config, state, judged), gathered - seen
     pilot = state.pilot - state.memory.rows - gathered + lost  # a model passes through fewer, and looks certain
     if config.delay is not None:
         return _missing_in_use(config, state, judged, gathered=gathered, pilot=pilot, batch=batch)
@@ -91,7 +91,8 @@ def rows_missing(
     )
 
 
-def _aim(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement) -> Criterion:
+def aim_of(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement) -> Criterion:
+    """Return what orders aim at: the target with its margin, and a larger one where a period has one or two orders."""
     criterion = config.criterion(judged, state.audit)
     if config.orders not in (1, 2):
         return criterion
@@ -109,7 +110,7 @@ def _missing_in_use(
     batch: int,
 ) -> RowsNeeded:
     """Return the same where labels may be late; an initial sample has ``pilot`` more rows."""
-    use, criterion = in_use(config, state, judged), _aim(config, state, judged)
+    use, criterion = in_use(config, state, judged), aim_of(config, state, judged)
     sized = rows_in_use(
         use, lambda variances: criterion.risk(state.sizes, variances), criterion.epsilon, judged.epsilon, MOST
     )

@@ -5,14 +5,17 @@ from typing import TYPE_CHECKING
 from driftpace.lazy import lazy
 
 if TYPE_CHECKING:
+    from driftpace.fleet.budget import BudgetShare, FleetBudget
     from driftpace.fleet.fleet import Fleet
     from driftpace.fleet.records import Delivery, FleetLedger, FleetOrders, SegmentOrder
 
-__all__ = ["Delivery", "Fleet", "FleetLedger", "FleetOrders", "SegmentOrder"]
+__all__ = ["BudgetShare", "Delivery", "Fleet", "FleetBudget", "FleetLedger", "FleetOrders", "SegmentOrder"]
 
 _MODULES = {
+    "BudgetShare": "budget",
     "Delivery": "records",
     "Fleet": "fleet",
+    "FleetBudget": "budget",
     "FleetLedger": "records",
     "FleetOrders": "records",
     "SegmentOrder": "records",

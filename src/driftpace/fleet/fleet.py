@@ -1,8 +1,9 @@
 """The fleet: many segments with a model each, sized, filled and closed together."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -11,12 +12,25 @@ import numpy as np
 from driftpace import validation
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.executors import open_executor
+from driftpace.fleet.budget import BudgetShare, FleetBudget, budget_of, shared_orders
 from driftpace.fleet.parameters import checked_progress, columns_of, method_of, targets_of
 from driftpace.fleet.records import Delivery, FleetLedger, FleetOrders, SegmentOrder
 from driftpace.fleet.rows import SegmentRows, learned, names_in, read_segments, read_table, segment_names
 from driftpace.fleet.saving import FleetState, from_body, to_body
-from driftpace.fleet.segments import CHUNK, Segment, SegmentWork, WorkDone, gathered, is_sized, work_on
+from driftpace.fleet.segments import (
+    CHUNK,
+    Segment,
+    SegmentWork,
+    WorkDone,
+    gathered,
+    is_sized,
+    with_cost,
+    with_order,
+    work_on,
+)
 from driftpace.losses import Loss
+from driftpace.planning import Budget, Demand
+from driftpace.records import Money
 from driftpace.storage import read_state, write_state
 from driftpace.tables import Encoding
 from driftpace.tables.encoding import MISSING_POLICIES, MissingPolicy
@@ -53,6 +67,9 @@ class Fleet:
         Segments that are known before their first rows.
     missing : {"impute", "drop", "refuse"}, default "impute"
         What to do with missing cells; one encoding serves all segments.
+    budget : Budget or FleetBudget, optional
+        The money for the labels of all segments. Where it does not bring all of them to their targets, they get the same relative
+        gap, or the least weighted one; prices of segments and weights are those of :class:`~driftpace.fleet.FleetBudget`.
     executor : str or object, optional
         What works on the segments: ``"local"``, the default, one after the other; ``"processes"``, ``"dask"``, ``"ray"``,
         ``"spark"``; a client or session of them; what :func:`~driftpace.executors.open_executor` returns; or any object with
@@ -99,6 +116,7 @@ class Fleet:
         groups: str | None = None,
         segments: Sequence[str] | None = None,
         missing: MissingPolicy = "impute",
+        budget: Budget | FleetBudget | None = None,
         executor: Any = None,
         progress: Callable[[int, int], None] | None = None,
         rng: np.random.Generator | int | None = None,
@@ -108,12 +126,16 @@ class Fleet:
         self._method = method_of(loss, epsilon, rng, options)
         self._columns = columns_of(segment, target, features, weight, groups, missing)
         self._epsilons = targets_of(epsilons, self._method)
+        self._budget = budget_of(budget, self._method)
+        self._spent = Decimal(0)
+        self._share: BudgetShare | None = None
         self._executor = open_executor(executor, owner="Fleet")
         self._progress = checked_progress(progress)
         self._encoding: Encoding | None = None
         self._segments: dict[str, Segment] = {}
         self._period = 1
         self._keys: tuple[str, ...] = ()
+        self._demands: dict[str, Demand] = {}
         self._add(segment_names(segments, "Fleet"))
 
     def fit_pool(self, pool: Any) -> None:
@@ -165,19 +187,63 @@ class Fleet:
         ProtocolError
             If a period was sized for another pool.
         """
+        if self._budget is not None and pool is not None:
+            raise ParameterError(f"must be None with a budget; got {pool!r:.80}.", owner="Fleet.ask", name="pool")
         pools = self._pools(pool)
+        open_segments = [name for name, one in self._segments.items() if not is_sized(one.state, pools(name))]
+        known: Collection[str] = self._demands if open_segments and self._budget is not None else self._segments
         work = {
-            name: SegmentWork(method=self._method_of(name), segment=self._begun(name), pool=pools(name))
-            for name, segment in self._segments.items()
-            if not is_sized(segment.state, pools(name))
+            name: SegmentWork(
+                method=self._method_of(name),
+                segment=self._begun(name),
+                pool=pools(name),
+                demand=self._budget is not None,
+            )
+            for name in self._segments
+            if name in set(open_segments) or name not in known
         }
-        segments = dict(self._segments)
+        segments, demands = dict(self._segments), dict(self._demands)
         for (name, sent), done in zip(work.items(), self._work(list(work.values())), strict=True):
             segments[name] = _with_problem(done, sent.segment, self._period)
-        self._segments = segments
-        return FleetOrders(
-            period=self._period, orders=tuple(self._order(name, segment) for name, segment in segments.items())
+            if done.demand is not None:
+                demands[name] = done.demand
+        if self._budget is not None and open_segments:
+            before = {name: self._segments[name].state.order for name in open_segments}
+            left = self._left() - self._budget.price(self._gathered())
+            orders, share = shared_orders(self._budget, left, self._period, segments, before, demands)
+            segments |= {name: with_order(segments[name], order) for name, order in orders.items()}
+            self._share = share
+        self._segments, self._demands = segments, demands
+        return self._orders()
+
+    def _orders(self) -> FleetOrders:
+        """Return the orders of all segments as they are, with their prices where there is a budget."""
+        orders = tuple(self._order(name, segment) for name, segment in self._segments.items())
+        if self._budget is None:
+            return FleetOrders(period=self._period, orders=orders)
+        had = self._gathered()
+        have = {order.segment: had[order.segment] + order.samples for order in orders}
+        price, before = self._budget.price_of, self._budget.price(had)
+        priced = tuple(
+            replace(one, cost=price(one.segment, have[one.segment]) - price(one.segment, had[one.segment]))
+            for one in orders
         )
+        return FleetOrders(
+            period=self._period,
+            orders=priced,
+            cost=self._budget.price(have) - before,
+            money_left=self._left() - before,
+            share=self._share,
+        )
+
+    def _gathered(self) -> dict[str, int]:
+        """Return how many rows each segment has in the open period."""
+        return {name: segment.state.gathered for name, segment in self._segments.items()}
+
+    def _left(self) -> Money:
+        """Return the money that the closed periods have left."""
+        assert self._budget is not None
+        return self._budget.money - Money(self._spent, self._budget.currency)
 
     def tell(
         self, frame: Any = None, *, period: int | None = None, key: str | None = None, final: bool = True
@@ -249,6 +315,16 @@ class Fleet:
         if segment.late is not None:
             body["late"] = segment.late.to_body()
         return Tracker.from_body(body, {"loss": method.spec.loss})
+
+    @property
+    def budget(self) -> FleetBudget | None:
+        """The budget of all segments; None where there is none."""
+        return self._budget
+
+    @property
+    def money_left(self) -> Money | None:
+        """What is left of the budget, the rows of the open period paid; below zero where more rows came than were requested."""
+        return None if self._budget is None else self._left() - self._budget.price(self._gathered())
 
     @property
     def period(self) -> int:
@@ -350,6 +426,9 @@ class Fleet:
             segments=MappingProxyType(dict(self._segments)),
             period=self._period,
             keys=self._keys,
+            budget=self._budget,
+            spent=self._spent,
+            share=self._share,
         )
 
     @classmethod
@@ -364,7 +443,8 @@ class Fleet:
         fleet = cls.__new__(cls)
         fleet._method, fleet._columns, fleet._epsilons = state.method, state.columns, dict(state.epsilons)
         fleet._encoding, fleet._segments = state.encoding, dict(state.segments)
-        fleet._period, fleet._keys = state.period, state.keys
+        fleet._period, fleet._keys, fleet._demands = state.period, state.keys, {}
+        fleet._budget, fleet._spent, fleet._share = state.budget, state.spent, state.share
         fleet._executor = open_executor(executor, owner="Fleet")
         fleet._progress = checked_progress(progress)
         return fleet
@@ -399,6 +479,14 @@ class Fleet:
         for name in rows.rejected:
             segments[name] = _with_why(segments[name], self._period, rows.rejected[name])
         period = self._period
+        if self._budget is not None and final:
+            bought = {name: segment.reports[-1].samples for name, segment in segments.items()}
+            segments = {
+                name: with_cost(segment, self._budget.price_of(name, bought[name]))
+                for name, segment in segments.items()
+            }
+            self._spent += self._budget.price(bought).amount
+            self._demands, self._share = {}, None
         self._segments, self._encoding, self._period = segments, encoding, period + 1 if final else period
         return Delivery(period=period, rows=count, rejected=rejected, added=tuple(added), closed=final)
 

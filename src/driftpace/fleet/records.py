@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from driftpace.fleet.budget import BudgetShare
 from driftpace.records import Money, Outcome, StepReport
 from driftpace.tracker.history import History, frame_of
 
@@ -55,6 +56,12 @@ class FleetOrders:
         The period of the fleet, from 1.
     orders : tuple of SegmentOrder
         One for each segment.
+    cost : Money, optional
+        What all rows cost, the price of the order itself included; None without a budget.
+    money_left : Money, optional
+        The money before that.
+    share : BudgetShare, optional
+        How the budget was shared when orders were last sized; None before that, and after its horizon.
 
     Examples
     --------
@@ -68,6 +75,9 @@ class FleetOrders:
 
     period: int
     orders: tuple[SegmentOrder, ...]
+    cost: Money | None = None
+    money_left: Money | None = None
+    share: BudgetShare | None = None
     _places: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import Any
 
 from driftpace.errors import StateFileError
+from driftpace.fleet.budget import BudgetShare, FleetBudget
 from driftpace.fleet.rows import FleetColumns
 from driftpace.fleet.segments import Segment
 from driftpace.records import StepReport
@@ -26,6 +28,9 @@ class FleetState:
     segments: Mapping[str, Segment]
     period: int
     keys: tuple[str, ...]
+    budget: FleetBudget | None = None
+    spent: Decimal = Decimal(0)
+    share: BudgetShare | None = None
 
 
 def to_body(state: FleetState) -> dict[str, Any]:
@@ -58,6 +63,7 @@ def header_to_body(state: FleetState) -> dict[str, Any]:
         "encoding": None if state.encoding is None else state.encoding.to_values(),
         "period": state.period,
         "keys": list(state.keys),
+        "budget": None if state.budget is None else [encode(one) for one in (state.budget, state.spent, state.share)],
     }
 
 
@@ -77,11 +83,19 @@ def from_body(body: Any, own: dict[str, Any]) -> FleetState:
             segments=segments_from_body(body["segments"]),
             period=int(body["period"]),
             keys=tuple(body["keys"]),
+            **_budget_of(body["budget"]),
         )
     except StateFileError:
         raise
     except SHAPE_ERRORS as error:
         raise StateFileError(f"the state does not have the shape this version reads: {error}") from error
+
+
+def _budget_of(values: Any) -> dict[str, Any]:
+    if values is None:
+        return {}
+    budget, spent, share = (decode(value) for value in values)
+    return {"budget": budget, "spent": spent, "share": share}
 
 
 def _segment_to_body(segment: Segment) -> dict[str, Any]:

@@ -1,14 +1,18 @@
 """A segment of a fleet, and the work that is done on segments one by one: module-level functions that any engine can map."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from driftpace.adaptive import aim_of, first_bank, step_costs
 from driftpace.errors import DriftpaceError, ProtocolError
-from driftpace.records import StepReport
+from driftpace.planning import Demand
+from driftpace.records import Money, StepReport
 from driftpace.tracker.adaptive_method import AdaptiveMethod, AdaptiveMethodState
+from driftpace.tracker.adaptive_order import PeriodLook, finite, in_pilot
 from driftpace.tracker.late import LateWindow
 from driftpace.tracker.method import TellEvent, check_pool
 from driftpace.tracker.state import PeriodOrder
@@ -39,7 +43,8 @@ class Segment:
 class SegmentWork:
     """What is to be done with a segment: rows to add, of an earlier ``period`` or the open one, and whether to close it.
 
-    Without ``event`` and ``close`` it is only asked for its order. ``pool`` is the most rows that the period can have.
+    Without ``event`` and ``close`` it is only asked for its order, and with ``demand`` for what rows do for it too. ``pool`` is the
+    most rows that the period can have.
     """
 
     method: AdaptiveMethod
@@ -48,6 +53,7 @@ class SegmentWork:
     period: int | None = None
     close: bool = False
     pool: int | None = None
+    demand: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -57,12 +63,23 @@ class WorkDone:
     segment: Segment | None = None
     order: PeriodOrder | None = None
     problem: str | None = None
+    demand: Demand | None = None
 
     def of(self, before: Segment) -> Segment:
         """Return the segment afterwards, which was sent as it was ``before``."""
         if self.segment is not None:
             return self.segment
         return replace(before, state=replace(before.state, order=self.order))
+
+
+def with_order(segment: Segment, order: PeriodOrder) -> Segment:
+    """Return a segment with another order in its open period."""
+    return replace(segment, state=replace(segment.state, order=order))
+
+
+def with_cost(segment: Segment, cost: Money) -> Segment:
+    """Return a segment with the cost of its last period in the report."""
+    return replace(segment, reports=(*segment.reports[:-1], replace(segment.reports[-1], cost=cost)))
 
 
 def is_sized(state: AdaptiveMethodState, pool: int | None) -> bool:
@@ -89,7 +106,7 @@ def _work(work: SegmentWork) -> WorkDone:
 
 def _ask(work: SegmentWork) -> WorkDone:
     """Size the open period; rows on which that fails are withdrawn."""
-    segment = work.segment
+    segment, problem = work.segment, None
     try:
         state, _ = work.method.ask(segment.state, work.pool)
     except ProtocolError:  # a pool of another size is the mistake of the caller
@@ -97,10 +114,64 @@ def _ask(work: SegmentWork) -> WorkDone:
     except FAULTS as error:
         if not segment.state.gathered:
             raise
+        problem = sentence(error)
         segment = _without_rows(work.method, segment)
         state, _ = work.method.ask(segment.state, work.pool)
-        return WorkDone(segment=replace(segment, state=replace(state, look=None)), problem=sentence(error))
-    return WorkDone(order=state.order)
+    demand = _demand(work.method, state) if work.demand else None
+    if problem is None:
+        return WorkDone(order=state.order, demand=demand)
+    return WorkDone(segment=replace(segment, state=replace(state, look=None)), problem=problem, demand=demand)
+
+
+def _demand(method: AdaptiveMethod, state: AdaptiveMethodState) -> Demand:
+    """Return what rows do for a segment that was sized; the look is taken again where it was sized before."""
+    order, adaptive, look = state.order, state.adaptive, state.look
+    assert order is not None
+    if look is None and adaptive is not None and (state.gathered or adaptive.banks):
+        look = method.look(state) if order.whole else method.look(state, decided=state.gathered)
+    return _demand_of(method, state, look)
+
+
+def _demand_of(method: AdaptiveMethod, state: AdaptiveMethodState, look: PeriodLook | None) -> Demand:
+    """Return what rows do for a segment that was sized with this look; without one, it needs its initial sample."""
+    order, config = state.order, method.config
+    assert order is not None
+    if look is None or not finite(look.judged):
+        return Demand(
+            blocks=np.ones(1),
+            shares=np.ones((1, 1)),
+            variances=np.ones((1, 1)),
+            noise=1.0,
+            epsilon=1.0,
+            goal=math.inf,
+            least=order.total - order.after,
+            most=order.total - order.after,
+        )
+    adaptive, judged = look.adaptive, look.judged
+    fitted = 1.0 - (config.audit or 0.0)  # rows held out are bought too: each row is worth so much of one
+    shares, variances = judged.components()
+    if not adaptive.banks and not adaptive.bands:
+        shares, variances = np.ones((len(judged.variances), 1)), judged.variances[:, None]
+    banks = judged.banks or [
+        first_bank(np.zeros(int(size)), 0.0, 2.0 * judged.epsilon / size) for size in adaptive.sizes
+    ]
+    costs = [step_costs(bank) for bank in banks]
+    steps = np.array([float(chance @ each) for each, chance in costs]) / adaptive.sizes
+    kept = look.fitted - len(look.rows)
+    pilot = adaptive.pilot - adaptive.memory.rows - look.fitted + look.lost
+    limit, _ = method.spec.limit(order.pool)
+    return Demand(
+        blocks=adaptive.output_sizes,
+        shares=shares,
+        variances=variances,
+        noise=float(judged.noise_upper) / fitted,
+        epsilon=judged.epsilon,
+        goal=aim_of(config, adaptive, judged).epsilon,
+        steps=steps,
+        kept=kept,
+        least=max(math.ceil(pilot / fitted), 0) if in_pilot(adaptive, look.fitted - look.lost) else 0,
+        most=max(limit - state.gathered, 0),
+    )
 
 
 def _tell(work: SegmentWork) -> WorkDone:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from driftpace.planning.gaps import CustomGap, Gap, LargestGap, LargestRun, MeanGap
     from driftpace.planning.problem import Outlook, Problem, evaluate_plan, risk_gaps, risk_trajectory
     from driftpace.planning.segments import Segment, SegmentPlans, even_split, plan_segments
+    from driftpace.planning.shared import Demand, SharedBudget, share_budget
     from driftpace.planning.tradeoffs import TradeOff, cheapest_plan, longest_plan, tightest_plan, trade_off
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Cost",
     "CustomCost",
     "CustomGap",
+    "Demand",
     "Gap",
     "LargestGap",
     "LargestRun",
@@ -30,6 +32,7 @@ __all__ = [
     "Problem",
     "Segment",
     "SegmentPlans",
+    "SharedBudget",
     "TieredCost",
     "TradeOff",
     "affordable",
@@ -46,6 +49,7 @@ __all__ = [
     "risk_gaps",
     "risk_rule",
     "risk_trajectory",
+    "share_budget",
     "tightest_plan",
     "trade_off",
     "uniform",
@@ -57,6 +61,7 @@ _MODULES = {
     "Cost": "costs",
     "CustomCost": "costs",
     "CustomGap": "gaps",
+    "Demand": "shared",
     "Gap": "gaps",
     "LargestGap": "gaps",
     "LargestRun": "gaps",
@@ -67,6 +72,7 @@ _MODULES = {
     "Problem": "problem",
     "Segment": "segments",
     "SegmentPlans": "segments",
+    "SharedBudget": "shared",
     "TieredCost": "costs",
     "TradeOff": "tradeoffs",
     "affordable": "costs",
@@ -83,6 +89,7 @@ _MODULES = {
     "risk_gaps": "problem",
     "risk_rule": "analysis",
     "risk_trajectory": "problem",
+    "share_budget": "shared",
     "tightest_plan": "tradeoffs",
     "trade_off": "tradeoffs",
     "uniform": "analysis",

@@ -141,6 +141,8 @@ TYPES: dict[str, str] = {
     "method.head.state": "driftpace.tracker.head_state:HeadState",
     # budgets
     "budget": "driftpace.planning:Budget",
+    "budget.fleet": "driftpace.fleet:FleetBudget",
+    "budget.share": "driftpace.fleet:BudgetShare",
     "cost.linear": "driftpace.planning:LinearCost",
     "cost.tiered": "driftpace.planning:TieredCost",
     "goal.largest-gap": "driftpace.planning:LargestGap",

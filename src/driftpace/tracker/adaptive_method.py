@@ -398,8 +398,9 @@ class AdaptiveMethod(ModelMethod):
         if not self.budgeted:
             if gathered >= limit:
                 return beyond
-            if order.outcome is Outcome.LATE:
-                return Outcome.LATE
+            shared = order.outcome in (Outcome.BUDGET, Outcome.SETTLING) and gathered >= order.total
+            if order.outcome is Outcome.LATE or (shared and not order.more):
+                return order.outcome
             return Outcome.SHORT if gathered < order.total or order.more else Outcome.UNSUPPORTED
         if gathered < (order.total if order.plan is None else order.plan.samples[0]):
             return Outcome.SHORT
