@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
+from scipy.optimize import brentq, linprog
 
 from driftpace.adaptive.kernels import fewest_rows, mean_risk
 from driftpace.errors import ParameterError
 from driftpace.planning import Demand, LinearCost, SharedBudget, share_budget
 from driftpace.planning.kernels.shared import left_after, rows_to_leave
+from driftpace.typing import FloatArray
 
 
 def a_demand(rng: np.random.Generator, *, fixed: int = 0, **given: object) -> Demand:
@@ -28,9 +29,19 @@ def a_demand(rng: np.random.Generator, *, fixed: int = 0, **given: object) -> De
     )
 
 
+def risk_by_rule(blocks: FloatArray, shares: FloatArray, variances: FloatArray, noise: float, rows: float) -> float:
+    """Return half the root of x = sum d w m(x) with 1/m = 1/t + rows/(noise + (1 + 1/d) x): the harmonic rule as it is written."""
+    each, more = blocks[:, None] * shares, 1.0 + 1.0 / blocks.sum()
+
+    def beyond(x: float) -> float:
+        return float((each / (1.0 / variances + rows / (noise + more * x))).sum()) / x - 1.0
+
+    most = float((each * variances).sum())
+    return 0.5 * (most if rows == 0 else float(brentq(beyond, 1e-12 * most, most, xtol=1e-300, rtol=1e-12)))
+
+
 def risk_after(demand: Demand, rows: int) -> float:
-    """Return the risk after so many rows by the loops of the method itself."""
-    return float(mean_risk(demand.blocks, demand.shares, demand.variances, demand.noise, float(demand.kept + rows)))
+    return risk_by_rule(demand.blocks, demand.shares, demand.variances, demand.noise, float(demand.kept + rows))
 
 
 def gap(demand: Demand, rows: int) -> float:
@@ -81,11 +92,15 @@ def test_rows_and_risks_are_those_of_the_sizing(seed: int, rows: int, noise: flo
     blocks = rng.integers(1, 12, 2).astype(float)
     shares, variances = rng.dirichlet(np.ones(4), 2), 10 ** rng.uniform(-4.0, 6.0, (2, 4))
     squares, each, size = (blocks[:, None] * shares * variances).ravel(), variances.ravel(), blocks.sum()
-    risk = mean_risk(blocks, shares, variances, noise, float(rows))
+    risk = risk_by_rule(blocks, shares, variances, noise, float(rows))
     assert 0.5 * left_after(squares, each, noise, size, float(rows)) == pytest.approx(risk, rel=1e-8)
+    assert mean_risk(blocks, shares, variances, noise, float(rows)) == pytest.approx(risk, rel=1e-8)
+    assert rows_to_leave(squares, each, noise, size, 2.0 * risk) == pytest.approx(rows, rel=1e-6)
     target = risk * rng.uniform(0.5, 1.0)
-    wanted = math.ceil(rows_to_leave(squares, each, noise, size, 2.0 * target) * (1.0 - 1e-12))
-    assert abs(wanted - fewest_rows(blocks, shares, variances, noise, target, 10**9)) <= 1e-9 * wanted
+    wanted = fewest_rows(blocks, shares, variances, noise, target, 10**9)
+    assert wanted == pytest.approx(rows_to_leave(squares, each, noise, size, 2.0 * target), abs=1.0 + 1e-9 * wanted)
+    assert risk_by_rule(blocks, shares, variances, noise, float(wanted)) <= target * (1.0 + 1e-8)
+    assert wanted == 1 or risk_by_rule(blocks, shares, variances, noise, wanted - 1.0) > target * (1.0 - 1e-8)
 
 
 @given(seed=st.integers(0, 10_000))

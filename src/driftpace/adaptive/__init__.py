@@ -24,7 +24,15 @@ from driftpace.adaptive.metric_target import (
 from driftpace.adaptive.outlook import PredictedBound, outlook_from_here, outlook_of
 from driftpace.adaptive.period_audit import Decision, audit_period
 from driftpace.adaptive.rows import DesignRows, effective_rows, number_groups
-from driftpace.adaptive.sample_size import RowsNeeded, aim_of, next_batch, risk_after, risk_in_use, rows_missing
+from driftpace.adaptive.sample_size import (
+    RowsNeeded,
+    aim_of,
+    is_enough,
+    next_batch,
+    risk_after,
+    risk_in_use,
+    rows_missing,
+)
 from driftpace.adaptive.season import MOST_SEASON, SEASONS, season_length
 from driftpace.adaptive.start import residual_scale, robust_start, tuned_start, with_scale
 from driftpace.adaptive.state import (
@@ -94,6 +102,7 @@ __all__ = [
     "held_out_rows",
     "importance",
     "in_words",
+    "is_enough",
     "judge",
     "label_sums",
     "leverages",

@@ -57,7 +57,7 @@ SPREAD = ((0.06, 0.3), (0.25, 0.3), (1.0, 0.25), (4.0, 0.15))
 _SPREAD_PERIODS = 5.0
 """The number of periods that these shares count for; after that they follow the sizes of the periods seen."""
 
-_SIZES, _SHARES = np.array(SPREAD).T
+SIZES, _SHARES = np.array(SPREAD).T
 
 _MOST_ERROR = 4.0
 """An error beyond so many standard errors and targets is cut: rows show it by themselves, and one jump must not count for years."""
@@ -65,7 +65,7 @@ _MOST_ERROR = 4.0
 TRUST = 0.9
 """The share of the prediction that a long record has; the drift models keep the rest."""
 
-_BELIEVED = 2.0
+BELIEVED = 2.0
 """The weight of a record at which it has half of that share, and the weight of the drift models in its mean."""
 
 _LEAST_PAIRS = 1e-6
@@ -103,7 +103,7 @@ class ErrorRecord:
         """Return the sizes of errors, of mean 1, and their shares."""
         shares = _SPREAD_PERIODS * _SHARES + self.counts
         shares /= shares.sum()
-        return _SIZES / float(shares @ _SIZES), shares
+        return SIZES / float(shares @ SIZES), shares
 
     def with_size(self, probabilities: FloatArray) -> "ErrorRecord":
         """Return the record after a period whose error had each size with these probabilities, up to a factor."""
@@ -243,9 +243,9 @@ def with_record(view: Prediction, record: ErrorRecord, size: int) -> Prediction:
     """
     if record.weight <= 0.0:
         return view
-    share = TRUST * record.weight / (record.weight + _BELIEVED)
+    share = TRUST * record.weight / (record.weight + BELIEVED)
     modelled = float(view.shares[:-1] @ view.around[:-1]) / float(view.shares[:-1].sum())
-    variance = (2.0 / size * max(record.total, 0.0) + _BELIEVED * modelled) / (record.weight + _BELIEVED)
+    variance = (2.0 / size * max(record.total, 0.0) + BELIEVED * modelled) / (record.weight + BELIEVED)
     return with_spread(view, view.center, variance, share, record)
 
 

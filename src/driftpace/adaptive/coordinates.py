@@ -7,12 +7,13 @@ there is one block.
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from driftpace.typing import FloatArray
 
-_RIDGE = 1e-9
+RIDGE = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -55,7 +56,7 @@ def coordinates(hessian: FloatArray) -> Coordinates:
     diagonal = correlation.ravel()[:: len(scale) + 1]
     own = diagonal.copy()
     for power in range(8):
-        diagonal[:] = own + _RIDGE * 10.0**power
+        diagonal[:] = own + RIDGE * 10.0**power
         factor, failed = dpotrf(correlation, lower=True)
         if not failed and np.isfinite(factor[-1]).all():
             break
@@ -75,6 +76,7 @@ def with_diagonal(matrix: FloatArray, added: FloatArray | float) -> FloatArray:
     return result
 
 
+@cache
 def blocks(size: int, intercept: bool, outputs: int = 1, bands: tuple[int, ...] = ()) -> tuple[slice, ...]:
     """Return the blocks of coordinates: the levels, one for each output, the slopes, and ``bands`` of so many last columns each.
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from driftpace.typing import FloatArray
 
-_WEIGHTS = np.array([1.0, 0.75, 0.5, 0.25])
+WEIGHTS = np.array([1.0, 0.75, 0.5, 0.25])
 """What neighbours at distance 1, 2, ... count for."""
 
-_FEWEST = 8
+FEWEST = 8
 """A period with fewer rows says nothing."""
 
 KEPT = 0.95
@@ -34,13 +34,13 @@ def products_of(gradients: FloatArray, parts: tuple[slice, ...]) -> FloatArray:
     from driftpace.adaptive.kernels import neighbour_products
 
     count, sums = len(gradients), no_products(len(parts))
-    if count < _FEWEST:
+    if count < FEWEST:
         return sums
     mean = gradients.mean(axis=0)
-    pairs = float(_WEIGHTS @ (count - 1.0 - np.arange(len(_WEIGHTS))))
+    pairs = float(WEIGHTS @ (count - 1.0 - np.arange(len(WEIGHTS))))
     found, along = np.empty(3), np.empty(count)
     for block, part in enumerate(parts):
-        neighbour_products(gradients, mean[part], _WEIGHTS, part.start, along, found)
+        neighbour_products(gradients, mean[part], WEIGHTS, part.start, along, found)
         sums[0, block] = found[0] + pairs * found[2] / (count * (count - 1.0))
         sums[1, block] = found[1]
     return sums

@@ -34,7 +34,7 @@ _HALVINGS = 20
 _GOOD_SHARE = 0.5
 _SETTLED = 1e-2
 _LONGEST = 5.0
-_LEVERAGE = 0.98
+LEVERAGE = 0.98
 _GROUP_LEVERAGE = 0.95
 _GROUP_POWER = 0.75
 
@@ -49,7 +49,7 @@ EQUAL_ROWS = 20.0
 
 _LEAST_RATIO = 1e-3
 _NOTHING = 1e-300
-_VAGUEST = 1e12
+VAGUEST = 1e12
 _ONE = np.ones((1, 1))
 
 
@@ -223,7 +223,7 @@ def _equivalent(posterior: Posterior, noise: float) -> float:
     from driftpace.adaptive.kernels import variance_that_leaves
 
     left = posterior.total
-    return float(variance_that_leaves(posterior.information, noise, left, max(left, _NOTHING) * _VAGUEST))
+    return float(variance_that_leaves(posterior.information, noise, left, max(left, _NOTHING) * VAGUEST))
 
 
 def _strength(parts: tuple[slice, ...], variances: list[float], noises: list[float]) -> FloatArray:
@@ -441,7 +441,7 @@ def _without_leverage(
     for size in np.unique(sizes):
         at = order[first[sizes == size][:, None] + np.arange(size)]
         axes, lengths, _ = np.linalg.svd(root[at], full_matrices=False)
-        left = 1.0 - np.minimum(lengths**2, _LEVERAGE if size == 1 else _GROUP_LEVERAGE)
+        left = 1.0 - np.minimum(lengths**2, LEVERAGE if size == 1 else _GROUP_LEVERAGE)
         stretch = left ** (-0.5 if size == 1 else -_GROUP_POWER) - 1.0
         along = np.einsum("gmk,gm->gk", axes, slopes[at])
         corrected[at] += np.einsum("gmk,gk->gm", axes, stretch * along)
@@ -561,7 +561,7 @@ def _scalar_terms(
     scratch = whitened @ inverse  # large temporary arrays cost more than what is computed in them
     reach = np.einsum("ij,ij->i", scratch, whitened)
     lengths = np.einsum("ij,ij->i", whitened, whitened)
-    leverage = np.minimum(reach * bends, _LEVERAGE)
+    leverage = np.minimum(reach * bends, LEVERAGE)
     if rows.groups is None:
         corrected = slopes / np.sqrt(1.0 - leverage)
         each = lengths * slopes**2 / (1.0 - leverage) / size
@@ -598,7 +598,7 @@ def _vector_terms(
     size, outputs = model.size, rows.outputs
     slopes, bends = rows.slopes(model), rows.bends(model)
     plain = white.inverse.T @ inverse @ white.inverse
-    leverage = np.clip(rows.traces(bends, plain) / outputs, 0.0, _LEVERAGE)
+    leverage = np.clip(rows.traces(bends, plain) / outputs, 0.0, LEVERAGE)
     gradients = white.white_rows(outer_rows(rows.X, slopes))
     reach = np.einsum("ij,ij->i", gradients @ inverse, gradients)
     if rows.groups is None:

@@ -9,6 +9,8 @@ from driftpace.compiled import compiled
 from driftpace.typing import FloatArray
 
 _BISECTIONS = 60
+_NEWTON = 100
+_CLOSE = 1e-13
 
 
 @compiled()
@@ -182,52 +184,59 @@ def neighbour_products(
 def mean_risk(sizes: FloatArray, shares: FloatArray, variances: FloatArray, noise: float, rows: float) -> float:
     """Return the mean over the components of each block of the risk that ``rows`` leave, x/2 for x = sum_b d_b sum_j w_bj m_bj.
 
-    1/m_bj = 1/t_bj + rows / (noise + (1 + 1/d) x). x is where a concave increasing function crosses the diagonal: one root,
-    found by bisection.
+    1/m_bj = 1/t_bj + rows / (noise + (1 + 1/d) x). With u = rows / (noise + (1 + 1/d) x), x = h(u) = sum d_b w_bj t_bj/(1 + u t_bj),
+    and rows = u (noise + (1 + 1/d) h(u)) is an increasing concave function of u, so Newton's method reaches it from below.
     """
     blocks, models = shares.shape
-    low, high, size = 0.0, 0.0, 0.0
+    size = 0.0
     for block in range(blocks):
         size += sizes[block]
-        for model in range(models):
-            high += sizes[block] * shares[block, model] * variances[block, model]
-    if rows <= 0.0:
-        return 0.5 * high
-    more = 1.0 + 1.0 / size
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        rate = rows / (noise + more * middle)
-        total = 0.0
+    more, u, total = 1.0 + 1.0 / size, 0.0, 0.0
+    for _ in range(_NEWTON):
+        total, slope = 0.0, 0.0
         for block in range(blocks):
             for model in range(models):
-                variance = variances[block, model]
-                total += sizes[block] * shares[block, model] * variance / (1.0 + variance * rate)
-        if total > middle:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * high
+                share = 1.0 / (1.0 + u * variances[block, model])
+                each = sizes[block] * shares[block, model] * variances[block, model] * share
+                total += each
+                slope += each * share
+        step = (rows - u * (noise + more * total)) / (noise + more * slope)
+        if rows <= 0.0 or not step > 1e-15 * u:
+            break
+        u += step
+    return 0.5 * total
 
 
 @compiled()
 def fewest_rows(
     sizes: FloatArray, shares: FloatArray, variances: FloatArray, noise: float, target: float, most: int
 ) -> int:
-    """Return the fewest rows whose risk, averaged over the components, is at most ``target``, or ``most``."""
-    if most <= 0 or mean_risk(sizes, shares, variances, noise, 0.0) <= target:
+    """Return the fewest rows whose risk, averaged over the components, is at most ``target``, or ``most``.
+
+    u with h(u) = 2 target, of :func:`mean_risk`, gives them: 1/h is concave, so Newton's method reaches u from below.
+    """
+    blocks, models = shares.shape
+    size, u, left = 0.0, 0.0, 2.0 * target
+    for block in range(blocks):
+        size += sizes[block]
+    if most <= 0:
         return 0
-    low, high = 0, 1
-    while mean_risk(sizes, shares, variances, noise, float(high)) > target:
-        if high >= most:
-            return most
-        low, high = high, min(2 * high, most)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if mean_risk(sizes, shares, variances, noise, float(middle)) <= target:
-            high = middle
-        else:
-            low = middle
-    return high
+    for _ in range(_NEWTON):
+        total, slope = 0.0, 0.0
+        for block in range(blocks):
+            for model in range(models):
+                share = 1.0 / (1.0 + u * variances[block, model])
+                each = sizes[block] * shares[block, model] * variances[block, model] * share
+                total += each
+                slope += each * variances[block, model] * share
+        if total <= left * (1.0 + _CLOSE):
+            break
+        step = total * (total / left - 1.0) / slope
+        if not step > 1e-15 * u:
+            break
+        u += step
+    rows = u * (noise + (1.0 + 1.0 / size) * left)
+    return most if rows >= most else math.ceil(rows * (1.0 - _CLOSE))
 
 
 @compiled()

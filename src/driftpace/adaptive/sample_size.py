@@ -91,6 +91,14 @@ def rows_missing(
     )
 
 
+def is_enough(
+    config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement, *, gathered: int, seen: int, lost: int = 0
+) -> bool:
+    """Whether :func:`rows_missing` finds none missing, where labels are in time."""
+    pilot = state.pilot - state.memory.rows - gathered + lost
+    return pilot <= 0 and _needed(aim_of(config, state, judged), state, judged) <= gathered - seen
+
+
 def aim_of(config: AdaptiveConfig, state: AdaptiveState, judged: PeriodJudgement) -> Criterion:
     """Return what orders aim at: the target with its margin, and a larger one where a period has one or two orders."""
     criterion = config.criterion(judged, state.audit)

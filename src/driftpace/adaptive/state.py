@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import numpy as np
 
@@ -194,7 +195,7 @@ class AdaptiveState:
     @property
     def sizes(self) -> FloatArray:
         """The number of coordinates in each block."""
-        return np.array([float(part.stop - part.start) for part in self.parts])
+        return _sizes(tuple((part.start, part.stop) for part in self.parts))
 
     @property
     def pilot(self) -> int:
@@ -244,6 +245,14 @@ class PeriodJudgement:
             shares[block, : len(mixture.shares)] = mixture.shares
             variances[block, : len(mixture.shares)] = mixture.around * known[block]
         return shares, variances
+
+
+@cache
+def _sizes(parts: tuple[tuple[int, int], ...]) -> FloatArray:
+    """Return the number of coordinates in each block, as an array that cannot be written."""
+    sizes = np.array([float(stop - start) for start, stop in parts])
+    sizes.flags.writeable = False
+    return sizes
 
 
 def first_state(

@@ -1,7 +1,7 @@
 """A segment of a fleet, and the work that is done on segments one by one: module-level functions that any engine can map."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from driftpace.adaptive import aim_of, first_bank, step_costs
 from driftpace.errors import DriftpaceError, ProtocolError
+from driftpace.fleet.looks import with_closing, with_decision
 from driftpace.planning import Demand
 from driftpace.records import Money, StepReport
 from driftpace.tracker.adaptive_method import AdaptiveMethod, AdaptiveMethodState
@@ -55,6 +56,11 @@ class SegmentWork:
     pool: int | None = None
     demand: bool = False
 
+    @property
+    def asks(self) -> bool:
+        """Whether the open period is sized: where that is all, or it was not sized before."""
+        return self.period is None and (self.segment.state.order is None or (self.event is None and not self.close))
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class WorkDone:
@@ -92,16 +98,32 @@ def is_sized(state: AdaptiveMethodState, pool: int | None) -> bool:
 
 
 def work_on(chunk: tuple[SegmentWork, ...]) -> tuple[WorkDone, ...]:
-    """Return what became of each segment of a chunk."""
-    return tuple(_work(one) for one in chunk)
+    """Return what became of each segment of a chunk: periods are looked at together when they are sized, and when they are closed."""
+    asking = [work for work in chunk if work.asks]
+    asked = {id(work): done for work, done in zip(asking, _asked(asking), strict=True)}
+    done = [_begun(work, asked.get(id(work))) for work in chunk]
+    closing = [place for place, work in enumerate(chunk) if work.close]
+    closed = _closed([(chunk[place].method, done[place].of(chunk[place].segment)) for place in closing])
+    for place, after in zip(closing, closed, strict=True):
+        done[place] = replace(after, problem=done[place].problem or after.problem)
+    return tuple(done)
 
 
-def _work(work: SegmentWork) -> WorkDone:
+def _begun(work: SegmentWork, asked: WorkDone | None) -> WorkDone:
+    """Return a segment before its period is closed: with its order, late rows, or rows of the open period."""
     if work.period is not None:
         return _tell_late(work)
-    if work.event is None and not work.close:
-        return _ask(work)
-    return _tell(work)
+    if work.event is None:
+        return WorkDone(segment=work.segment) if asked is None else asked
+    return gathered(work.method, work.segment if asked is None else asked.of(work.segment), work.event)
+
+
+def _asked(work: Sequence[SegmentWork]) -> list[WorkDone]:
+    """Size open periods."""
+    states = with_decision([one.method for one in work], [one.segment.state for one in work])
+    return [
+        _ask(replace(one, segment=replace(one.segment, state=state))) for one, state in zip(work, states, strict=True)
+    ]
 
 
 def _ask(work: SegmentWork) -> WorkDone:
@@ -120,12 +142,13 @@ def _ask(work: SegmentWork) -> WorkDone:
     demand = _demand(work.method, state) if work.demand else None
     if problem is None:
         return WorkDone(order=state.order, demand=demand)
-    return WorkDone(segment=replace(segment, state=replace(state, look=None)), problem=problem, demand=demand)
+    return WorkDone(segment=replace(segment, state=replace(state, looks=())), problem=problem, demand=demand)
 
 
 def _demand(method: AdaptiveMethod, state: AdaptiveMethodState) -> Demand:
     """Return what rows do for a segment that was sized; the look is taken again where it was sized before."""
-    order, adaptive, look = state.order, state.adaptive, state.look
+    order, adaptive = state.order, state.adaptive
+    look = state.looks[-1] if state.looks else None
     assert order is not None
     if look is None and adaptive is not None and (state.gathered or adaptive.banks):
         look = method.look(state) if order.whole else method.look(state, decided=state.gathered)
@@ -174,24 +197,6 @@ def _demand_of(method: AdaptiveMethod, state: AdaptiveMethodState, look: PeriodL
     )
 
 
-def _tell(work: SegmentWork) -> WorkDone:
-    """Add rows to the open period, which is sized if it was not, and close it."""
-    method, segment, problem = work.method, work.segment, None
-    if segment.state.order is None:
-        segment = _ask(work).of(segment)
-    if work.event is not None:
-        done = gathered(method, segment, work.event)
-        segment, problem = done.of(segment), done.problem
-    if not work.close:
-        return WorkDone(segment=segment, problem=problem)
-    try:
-        return WorkDone(segment=_closed(method, segment), problem=problem)
-    except FAULTS as error:
-        if not segment.state.gathered:
-            raise
-        return WorkDone(segment=_closed(method, _without_rows(method, segment)), problem=sentence(error))
-
-
 def gathered(method: AdaptiveMethod, segment: Segment, event: TellEvent) -> WorkDone:
     """Return a segment with rows in its open period, which was sized."""
     try:
@@ -202,17 +207,31 @@ def gathered(method: AdaptiveMethod, segment: Segment, event: TellEvent) -> Work
     return WorkDone(segment=replace(segment, state=state, late=late))
 
 
-def _closed(method: AdaptiveMethod, segment: Segment) -> Segment:
+def _closed(open_segments: Sequence[tuple[AdaptiveMethod, Segment]]) -> list[WorkDone]:
+    """Close open periods; rows on which that fails are withdrawn."""
+    methods, states = [method for method, _ in open_segments], [segment.state for _, segment in open_segments]
+    done = []
+    for (method, segment), state in zip(open_segments, with_closing(methods, states), strict=True):
+        try:
+            done.append(WorkDone(segment=_after(method, replace(segment, state=state))))
+        except FAULTS as error:
+            if not segment.state.gathered:
+                raise
+            after = _after(method, _without_rows(method, segment))
+            done.append(WorkDone(segment=after, problem=sentence(error)))
+    return done
+
+
+def _after(method: AdaptiveMethod, segment: Segment) -> Segment:
     """Return a segment after its open period; only the last report keeps its checks, so that memory stays small."""
     before = segment.state
     with np.errstate(over="ignore", invalid="ignore"):
         state, report = method.close(before)
-    state = replace(state, look=None)
     late = None if segment.late is None else segment.late.after_close(before, state)
     earlier = segment.reports
     if earlier and earlier[-1].assumptions:
         earlier = (*earlier[:-1], replace(earlier[-1], assumptions=()))
-    return replace(segment, state=state, late=late, reports=(*earlier, report))
+    return replace(segment, state=replace(state, looks=()), late=late, reports=(*earlier, report))
 
 
 def _without_rows(method: AdaptiveMethod, segment: Segment) -> Segment:
@@ -233,7 +252,7 @@ def _tell_late(work: SegmentWork) -> WorkDone:
     last = len(reports) - 1
     again = tuple(report if place == last else replace(report, assumptions=()) for place, report in enumerate(reports))
     kept = (*segment.reports[: period - 1], *again)
-    return WorkDone(segment=replace(segment, state=replace(state, look=None), late=late, reports=kept))
+    return WorkDone(segment=replace(segment, state=replace(state, looks=()), late=late, reports=kept))
 
 
 def sentence(error: Any) -> str:

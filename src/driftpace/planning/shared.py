@@ -148,7 +148,7 @@ def share_budget(
     ...     )
     >>> shared = share_budget({"known": store(0.1), "new": store(10.0)}, budget=15)
     >>> shared.rows, round(shared.value, 2), shared.proven_gap < 0.01
-    ({'known': 0, 'new': 13}, 1.5, True)
+    ({'known': 1, 'new': 14}, 1.48, True)
     """
     validation.count("share_budget", least=1, periods=periods)
     money = _check(demands, budget)

@@ -54,6 +54,7 @@ from driftpace.tables.expansion import band_sizes
 from driftpace.tracker.adaptive_order import (
     OpenPeriod,
     PeriodLook,
+    PeriodRows,
     finite,
     in_pilot,
     metric_outcome,
@@ -76,14 +77,14 @@ MOST_RISK = 1.5
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class AdaptiveMethodState(MethodState):
-    """``adaptive`` is what is known of the drift; ``look`` caches what the rows of the open period show, and is not saved."""
+    """``adaptive`` is what is known of the drift; ``looks`` cache what the rows of the open period show, and are not saved."""
 
     adaptive: AdaptiveState | None = None
-    look: PeriodLook | None = field(default=None, metadata={"saved": False})
+    looks: tuple[PeriodLook, ...] = field(default=(), metadata={"saved": False})
 
     def without_rows(self) -> Self:
         """Return the state without the rows of the open period."""
-        return replace(self, batches=(), look=None)
+        return replace(self, batches=(), looks=())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -178,7 +179,7 @@ class AdaptiveMethod(ModelMethod):
                 if look is not None and new.total == state.gathered:
                     new, look = self._with_all_rows(state, new, look)
             order = new.following(order, state.gathered)
-            state = replace(state, order=order, look=look)
+            state = replace(state, order=order, looks=() if look is None else (look,))
         return state, Request(
             period=state.period,
             samples=order.total - order.after,
@@ -229,6 +230,16 @@ class AdaptiveMethod(ModelMethod):
         A look that a decision is taken on has the first ``decided`` rows without those that are kept for the audit. Rows that are
         held out are in none. ``whole`` is a look at all others, where there is one.
         """
+        seen = self.rows_to_judge(state, decided=decided, whole=whole)
+        if isinstance(seen, PeriodLook):
+            return seen
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return seen.judged(judge(self.config, seen.adaptive, seen.rows))
+
+    def rows_to_judge(
+        self, state: AdaptiveMethodState, *, decided: int | None = None, whole: PeriodLook | PeriodRows | None = None
+    ) -> PeriodLook | PeriodRows:
+        """Return a look where it is known, or the rows that it is to be taken at; parameters are those of :meth:`look`."""
         adaptive = state.adaptive
         assert adaptive is not None
         fitted = ~self._held_out_rows(state)
@@ -236,8 +247,8 @@ class AdaptiveMethod(ModelMethod):
         kept = None if decided is None else self._kept(state, fitted, decided)
         seen = count if kept is None else count - int(np.count_nonzero(kept))
         until = count if decided is None or seen == count else int(np.count_nonzero(fitted[:decided]))
-        for known in (state.look, whole):
-            if known is not None and known.same_rows(state.batches, until, seen):
+        for known in (*state.looks, *((whole,) if isinstance(whole, PeriodLook) else ())):
+            if known.same_rows(state.batches, until, seen):
                 return known
         if whole is not None:
             adaptive, rows = whole.adaptive, whole.rows
@@ -245,9 +256,7 @@ class AdaptiveMethod(ModelMethod):
             adaptive, rows = self._period_rows(state, adaptive, fitted)
         if kept is not None:
             rows = rows.select(~kept)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            judged = judge(self.config, adaptive, rows)
-        return PeriodLook(batches=state.batches, fitted=until, adaptive=adaptive, rows=rows, judged=judged)
+        return PeriodRows(batches=state.batches, fitted=until, adaptive=adaptive, rows=rows)
 
     def held_out(self, state: AdaptiveMethodState) -> BoolArray | None:
         """Return which rows of the open period are held out for the audit; None where none ever are."""
@@ -319,7 +328,7 @@ class AdaptiveMethod(ModelMethod):
         require_order(state)
         order, adaptive, gathered = state.order, state.adaptive, state.gathered
         assert order is not None
-        after = replace(state, period=state.period + 1, order=None, batches=(), look=None, bought=gathered > 0)
+        after = replace(state, period=state.period + 1, order=None, batches=(), looks=(), bought=gathered > 0)
         limit, beyond = self.spec.limit(order.pool)
         if adaptive is None or (gathered == 0 and not adaptive.banks):
             outcome = self._missed(order, gathered, limit, beyond)
@@ -421,7 +430,7 @@ class AdaptiveMethod(ModelMethod):
             state = state.without_rows()
         if adaptive is None or (not adaptive.banks and in_pilot(adaptive, self._counts(state).fitted)):
             raise TooEarlyError("there are no initial labels yet, which show the noise")
-        look = self.look(replace(state, look=None))
+        look = self.look(replace(state, looks=()))
         if not finite(look.judged):
             raise TooEarlyError("the rows delivered cannot be fitted")
         return look
@@ -454,7 +463,7 @@ class AdaptiveMethod(ModelMethod):
         pilot = adaptive is not None and not adaptive.banks and in_pilot(adaptive, period.counts.fitted)
         unknown = adaptive is None or (pilot and period.gathered < period.limit)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            look = None if unknown else self.look(replace(state, look=None))
+            look = None if unknown else self.look(replace(state, looks=()))
             return planned_order(period, adaptive, look, spending)
 
     def losses_left_out(self, state: AdaptiveMethodState, folds: Folds) -> FloatArray:

@@ -43,6 +43,22 @@ LATE_PILOT = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class PeriodRows:
+    """Rows of the open period that are to be looked at; the fields are those of :class:`PeriodLook`."""
+
+    batches: tuple[RowBatch, ...]
+    fitted: int
+    adaptive: AdaptiveState
+    rows: DesignRows
+
+    def judged(self, judgement: PeriodJudgement) -> "PeriodLook":
+        """Return the look at them."""
+        return PeriodLook(
+            batches=self.batches, fitted=self.fitted, adaptive=self.adaptive, rows=self.rows, judged=judgement
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class PeriodLook:
     """What the rows of the open period show: the state with its center, the rows as they are fitted, and the judgement.
 
