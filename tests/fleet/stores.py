@@ -29,6 +29,11 @@ class Shop:
         target = np.column_stack([np.ones(count), price, size]) @ self.coef[name] + self.rng.standard_normal(count)
         return {"store": [name] * count, "price": price, "size": size, "sales": target}
 
+    def label_all(self, count: int) -> Frame:
+        """Return so many rows of each store."""
+        frames = [self.rows(name, count) for name in self.coef]
+        return {column: np.concatenate([frame[column] for frame in frames]) for column in frames[0]}
+
     def label(self, orders: FleetOrders) -> pd.DataFrame:
         return pd.concat(pd.DataFrame(self.rows(order.segment, order.samples)) for order in orders)
 

@@ -184,8 +184,8 @@ def neighbour_products(
 def mean_risk(sizes: FloatArray, shares: FloatArray, variances: FloatArray, noise: float, rows: float) -> float:
     """Return the mean over the components of each block of the risk that ``rows`` leave, x/2 for x = sum_b d_b sum_j w_bj m_bj.
 
-    1/m_bj = 1/t_bj + rows / (noise + (1 + 1/d) x). With u = rows / (noise + (1 + 1/d) x), x = h(u) = sum d_b w_bj t_bj/(1 + u t_bj),
-    and rows = u (noise + (1 + 1/d) h(u)) is an increasing concave function of u, so Newton's method reaches it from below.
+    1/m_bj = 1/t_bj + u for u = rows / (noise + (1 + 1/d) x), so x is h(u) = sum_b d_b sum_j w_bj t_bj/(1 + u t_bj).
+    The rows u (noise + (1 + 1/d) h(u)) are an increasing concave function of u, so Newton's method reaches u from below.
     """
     blocks, models = shares.shape
     size = 0.0

@@ -114,7 +114,7 @@ def budget_of(budget: Any, method: AdaptiveMethod) -> FleetBudget | None:
     if isinstance(budget, Budget):
         if not isinstance(budget.cost, LinearCost) or budget.goal != MeanGap() or budget.adjacent or budget.batches:
             raise ParameterError(
-                "must have a LinearCost, and no other gap, weights, adjacent or batches than the defaults; FleetBudget has weights.",
+                "must have a LinearCost, and gap, weights, adjacent and batches as by default; FleetBudget has weights.",
                 owner="Fleet",
                 name="budget",
             )

@@ -14,6 +14,7 @@ from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.executors import open_executor
 from driftpace.fleet.budget import BudgetShare, FleetBudget, budget_of, shared_orders
 from driftpace.fleet.parameters import checked_progress, columns_of, method_of, targets_of
+from driftpace.fleet.parquet import is_folder, read_folder, write_folder
 from driftpace.fleet.records import Delivery, FleetLedger, FleetOrders, SegmentOrder
 from driftpace.fleet.rows import SegmentRows, learned, names_in, read_segments, read_table, segment_names
 from driftpace.fleet.saving import FleetState, from_body, to_body
@@ -377,14 +378,22 @@ class Fleet:
         return f"Fleet({loss}, epsilon={self._method.epsilon!r}, period={self._period}, segments={len(self)})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to one file: atomically, without pickle, exact to the bit.
+        """Write everything to one file, or a folder of Parquet files: atomically, without pickle, exact to the bit.
 
         Parameters
         ----------
         path : str or path-like
-            The file.
+            The file. Where it ends in ``.parquet`` it is a folder with a file for every thousand segments, which is smaller.
+
+        Raises
+        ------
+        MissingExtraError
+            If Parquet files are wanted and pyarrow is not installed.
         """
-        write_state(path, to_body(self.snapshot()))
+        if is_folder(path):
+            write_folder(path, self.snapshot())
+        else:
+            write_state(path, to_body(self.snapshot()))
 
     @classmethod
     def load(
@@ -400,7 +409,7 @@ class Fleet:
         Parameters
         ----------
         path : str or path-like
-            The file.
+            The file, or the folder.
         executor : str or object, optional
             As for :class:`Fleet`.
         progress : callable, optional
@@ -411,9 +420,10 @@ class Fleet:
         Raises
         ------
         StateFileError
-            If the file is damaged, or was written by a newer version.
+            If a file is damaged, or was written by a newer version.
         """
-        state = from_body(read_state(path), {} if loss is None else {"loss": loss})
+        body = read_folder(path) if is_folder(path) else read_state(path)
+        state = from_body(body, {} if loss is None else {"loss": loss})
         return cls.from_snapshot(state, executor=executor, progress=progress)
 
     def snapshot(self) -> FleetState:

@@ -19,7 +19,7 @@ _NOTHING = 1e-300
 class Known(NamedTuple):
     """What segments know before the rows of their period; the first axis of each array is that of the segments.
 
-    Banks are (segments, blocks, models), their means (segments, models, coordinates) with the blocks side by side. ``noise`` has the
+    Banks are (segments, blocks, models), their means (segments, models, coordinates), the blocks side by side. ``noise`` has the
     five sums of the noise memory, ``record`` (segments, blocks, 2) the weight and total of the record of prediction errors, and
     ``errors`` (segments, blocks, sizes) how likely each of ``error_sizes`` is.
     """
@@ -77,7 +77,7 @@ class Rows(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """What the rows show, filled in; ``done`` says for which segments that was possible. Means of mixtures are as those of banks."""
+    """What the rows show, filled in; ``done`` says for which segments that was possible. Means are laid out as those of banks."""
 
     factor: FloatArray
     inverse: FloatArray

@@ -98,7 +98,7 @@ def is_sized(state: AdaptiveMethodState, pool: int | None) -> bool:
 
 
 def work_on(chunk: tuple[SegmentWork, ...]) -> tuple[WorkDone, ...]:
-    """Return what became of each segment of a chunk: periods are looked at together when they are sized, and when they are closed."""
+    """Return what became of each segment of a chunk: periods are looked at together when they are sized, and when closed."""
     asking = [work for work in chunk if work.asks]
     asked = {id(work): done for work, done in zip(asking, _asked(asking), strict=True)}
     done = [_begun(work, asked.get(id(work))) for work in chunk]

@@ -247,7 +247,8 @@ class AdaptiveMethod(ModelMethod):
         kept = None if decided is None else self._kept(state, fitted, decided)
         seen = count if kept is None else count - int(np.count_nonzero(kept))
         until = count if decided is None or seen == count else int(np.count_nonzero(fitted[:decided]))
-        for known in (*state.looks, *((whole,) if isinstance(whole, PeriodLook) else ())):
+        looks: list[PeriodLook] = [*state.looks, *([whole] if isinstance(whole, PeriodLook) else [])]
+        for known in looks:
             if known.same_rows(state.batches, until, seen):
                 return known
         if whole is not None:
