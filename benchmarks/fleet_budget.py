@@ -1,4 +1,4 @@
-"""One budget for many segments: value and proven bound beside equal shares and shares by size, at several shares of the money needed.
+"""One budget for many segments: value and proven bound beside equal shares and shares by size, short of money and with enough.
 
 Segments know their models with different uncertainty, have different noise, targets and prices, and half of them a fixed price.
 """
