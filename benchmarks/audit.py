@@ -28,7 +28,7 @@ from driftpace.adaptive.audit import AuditState, Measured, audit_of, with_measur
 from driftpace.adaptive.state import AIM, AIM_CURVED
 from driftpace.backtest.job import Job, TrackerConfig, prepare
 from driftpace.backtest.workers import Workers
-from driftpace.executors import one_thread
+from driftpace.executors import one_thread, open_executor
 from driftpace.typing import FloatArray
 
 WINDOW, LEAST_PERIODS = 20, 5  # periods that a report pools, and before which the check of the measured risk is silent
@@ -332,7 +332,8 @@ def main(arguments: Sequence[str] = ()) -> None:
     began, every = time.perf_counter(), list[Runs]()
     if "scenarios" in asked.parts:
         chosen = [one for one in scenarios() if asked.only is None or asked.only in one.name]
-        every += _announced(run_scenarios(chosen, runs=asked.runs, periods=asked.periods, workers=asked.workers))
+        executor = open_executor("processes", workers=asked.workers)
+        every += _announced(run_scenarios(chosen, runs=asked.runs, periods=asked.periods, executor=executor))
     if "tables" in asked.parts:
         every += _announced(run_tables(asked.runs, asked.only))
     if every:

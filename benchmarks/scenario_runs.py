@@ -2,9 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -12,7 +10,7 @@ import numpy as np
 from benchmarks.scenarios import Scenario, scenarios
 from driftpace import Tracker
 from driftpace.backtest.promise import promise
-from driftpace.executors import one_thread
+from driftpace.executors import Executor, one_thread
 from driftpace.records import StepReport, Verdict
 from driftpace.typing import FloatArray
 
@@ -96,14 +94,13 @@ def run_scenario(item: tuple[str, int, int]) -> FloatArray:
         return follow(tracker, sources)
 
 
-def run_scenarios(chosen: Sequence[Scenario], *, runs: int, periods: int, workers: int) -> Iterator[Runs]:
-    """Yield the runs of each scenario in turn; the numbers do not depend on the number of workers."""
+def run_scenarios(chosen: Sequence[Scenario], *, runs: int, periods: int, executor: Executor) -> Iterator[Runs]:
+    """Yield the runs of each scenario in turn; the numbers do not depend on the executor."""
     items = [(scenario.name, run, periods) for scenario in chosen for run in range(runs)]
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as crew:
-        results = crew.map(run_scenario, items)
-        for scenario in chosen:
-            values = np.array([next(results) for _ in range(runs)])
-            yield Runs(name=scenario.name, epsilon=scenario.epsilon, values=values)
+    results = iter(executor.map(run_scenario, items))
+    for scenario in chosen:
+        values = np.array([next(results) for _ in range(runs)])
+        yield Runs(name=scenario.name, epsilon=scenario.epsilon, values=values)
 
 
 def worst_stretch(risk: FloatArray, length: int) -> float:

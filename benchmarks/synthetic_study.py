@@ -5,7 +5,7 @@ python -m benchmarks synthetic_study --half held-out|tuned [--runs 200] [--perio
 
 By default a balanced fraction of the grid (benchmarks/synthetic_cases.py); --full is all of it. With --half the scenarios of one
 half (benchmarks/scenarios.py): the method may be tuned on the tuned half and on the grid, the held-out half is only reported.
-Numbers do not depend on workers.
+Numbers do not depend on workers, nor on the engine: --executor dask --address ADDRESS tries populations on a cluster.
 """
 
 import argparse
@@ -15,9 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +28,7 @@ from benchmarks.scenarios import scenarios
 from benchmarks.synthetic_cases import EPSILONS, FEATURES, Case, balanced_fraction, whole_grid
 from benchmarks.synthetic_runs import LEVEL, ORACLE_RUNS, CaseResult, study
 from driftpace.backtest.promise import promise
+from driftpace.executors import ENGINES, Executor, open_executor
 
 STILL_PERIODS, STILL_RUNS = 200, 20
 HEADS = (
@@ -57,7 +56,7 @@ LEGEND = f"""
 """
 
 
-def in_order(items: Sequence[tuple[Case, int, int]], workers: int) -> Iterator[CaseResult]:
+def in_order(items: Sequence[tuple[Case, int, int]], executor: Executor) -> Iterator[CaseResult]:
     """Yield the results of each population in the order of the items, printing the progress."""
     began = time.perf_counter()
 
@@ -74,11 +73,7 @@ def in_order(items: Sequence[tuple[Case, int, int]], workers: int) -> Iterator[C
             yield one
         print(file=sys.stderr)
 
-    if workers == 1:
-        yield from counted(map(study, items))
-        return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as crew:
-        yield from counted(crew.map(study, items))
+    yield from counted(executor.map(study, items))
 
 
 def line(name: str, group: Sequence[CaseResult]) -> list[str]:
@@ -161,7 +156,7 @@ def report_half(asked: argparse.Namespace) -> None:
     if not chosen:
         sys.exit(f"no scenario of that half has {asked.only!r} in its name")
     lines, broken = list[list[str]](), 0
-    for runs in run_scenarios(chosen, runs=asked.runs, periods=asked.periods, workers=asked.workers):
+    for runs in run_scenarios(chosen, runs=asked.runs, periods=asked.periods, executor=engine(asked)):
         lines.append(scenario_runs.promise_line(runs))
         broken += not promise(runs["risk"], runs.epsilon).kept
         print(f"\r{len(lines)} of {len(chosen)} scenarios ", end="", file=sys.stderr, flush=True)
@@ -171,6 +166,14 @@ def report_half(asked: argparse.Namespace) -> None:
     print(f"\nThe promise is broken in {broken} of {len(chosen)}. Took {time.perf_counter() - began:.0f} s.")
 
 
+def engine(asked: argparse.Namespace) -> Executor:
+    """Return the executor that is asked for; one process is this one."""
+    alone = asked.executor == "processes" and asked.workers == 1
+    return open_executor(
+        "local" if alone else asked.executor, address=asked.address, workers=None if alone else asked.workers
+    )
+
+
 def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks synthetic_study", description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
@@ -178,6 +181,8 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--full", action="store_true", help="the whole grid")
     parser.add_argument("--only", default=None, help="populations whose name contains this text")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--executor", choices=ENGINES, default="processes", help="where populations are tried")
+    parser.add_argument("--address", default=None, help="of a Dask, Ray or Spark cluster; without it a new one here")
     parser.add_argument("--csv", type=Path, default=None, help="write one line a population to this file")
     parser.add_argument("--half", choices=("tuned", "held-out"), default=None, help="scenarios in place of the grid")
     asked = parser.parse_args(arguments)
@@ -189,7 +194,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     cases = [case for case in cases if asked.only is None or asked.only in case.name]
     if not cases:
         sys.exit(f"no population has {asked.only!r} in its name")
-    results = list(in_order([(case, asked.runs, asked.periods) for case in cases], asked.workers))
+    results = list(in_order([(case, asked.runs, asked.periods) for case in cases], engine(asked)))
     which = "the whole grid" if asked.full else "a balanced fraction of the grid"
     print(f"\nPopulations: {len(cases)} ({which}), {asked.runs} runs of {asked.periods} periods each")
     print(LEGEND)

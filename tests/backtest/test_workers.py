@@ -1,16 +1,18 @@
 """Processes as people start them: from scripts without a guard, with parts that cannot travel, with failures."""
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from driftpace.backtest import replay
 from driftpace.backtest.job import Job, TrackerConfig, prepare
 from driftpace.backtest.workers import Workers
-from driftpace.errors import DataError
+from driftpace.errors import DataError, ParameterError
 from tests.backtest.panels import drifting_panel
 from tests.backtest.plain_tracker import plain_tracker
 
@@ -80,3 +82,44 @@ def test_a_failure_is_the_same_sentence_from_anywhere(workers: int) -> None:
         pytest.raises(DataError, match="0 cannot be used with 3 coefficients"),
     ):
         list(crew.map(fail, range(4)))
+
+
+class Elsewhere:
+    """An executor that packs everything."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+
+    def map(self, function: Any, items: Any) -> list[Any]:
+        packed = [pickle.dumps((function, item)) for item in items]
+        self.sent += len(packed)
+        return [function(item) for function, item in map(pickle.loads, packed)]
+
+
+def test_an_executor_gives_the_same_numbers() -> None:
+    elsewhere = Elsewhere()
+    options: dict[str, Any] = {"epsilon": 0.05, "runs": 2, "baselines": ("even", "best_constant")}
+    here = replay(drifting_panel(), workers=1, **options)
+    there = replay(drifting_panel(), executor=elsewhere, **options)
+    assert elsewhere.sent >= 2
+    for one, other in zip(here.strategies, there.strategies, strict=True):
+        assert one.excess_risk.tolist() == other.excess_risk.tolist()
+
+
+def test_a_tracker_that_cannot_travel_stays_here() -> None:
+    elsewhere = Elsewhere()
+    own = replay(
+        drifting_panel(),
+        epsilon=0.05,
+        runs=1,
+        baselines=(),
+        executor=elsewhere,
+        tracker=lambda loss, features, seed: plain_tracker(loss, features, seed),
+    )
+    assert elsewhere.sent == 0
+    assert any("One core" in note for note in own.notes)
+
+
+def test_executors_that_are_none_are_refused() -> None:
+    with pytest.raises(ParameterError, match=r"backtest\(executor=...\) must be one of"):
+        replay(drifting_panel(), epsilon=0.05, runs=1, executor="cloud")

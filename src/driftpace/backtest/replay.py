@@ -33,7 +33,7 @@ from driftpace.backtest.table import Panel, expanded, read_table
 from driftpace.backtest.target import loss_task
 from driftpace.backtest.workers import Workers
 from driftpace.errors import CollinearColumnsError, ParameterError
-from driftpace.executors import one_thread
+from driftpace.executors import Executor, one_thread, open_executor
 from driftpace.formatting import plural
 from driftpace.losses import Loss
 from driftpace.selection import read_l2
@@ -54,6 +54,7 @@ class BacktestConfig:
     test_fraction: float = 0.2
     seed: int = 0
     workers: int | None = None
+    executor: Executor | None = None
     price: float = 1.0
     currency: str = ""
     progress: bool | None = None
@@ -91,6 +92,7 @@ def backtest(  # noqa: PLR0913  public API
     test_fraction: float = 0.2,
     seed: int = 0,
     workers: int | None = None,
+    executor: Any = None,
     price: float = 1.0,
     currency: str = "",
     progress: bool | None = None,
@@ -153,6 +155,9 @@ def backtest(  # noqa: PLR0913  public API
         The same seed gives the same numbers.
     workers : int, optional
         Processes, all cores by default. Numbers do not depend on it.
+    executor : str or object, optional
+        Where runs are replayed, as for :class:`~driftpace.Fleet`: ``"dask"``, ``"ray"``, ``"spark"``, a client of them, or any
+        object with ``map(function, items)``; by default ``workers`` processes.
     price : float
         The cost of a label.
     currency : str
@@ -245,6 +250,7 @@ def backtest(  # noqa: PLR0913  public API
         test_fraction=test_fraction,
         seed=seed,
         workers=workers,
+        executor=None if executor is None else open_executor(executor, owner=_OWNER),
         price=price,
         currency=currency,
         progress=progress,
@@ -273,6 +279,7 @@ def replay(  # noqa: PLR0913  public API
     test_fraction: float = 0.2,
     seed: int = 0,
     workers: int | None = None,
+    executor: Any = None,
     price: float = 1.0,
     currency: str = "",
     progress: bool | None = None,
@@ -304,6 +311,7 @@ def replay(  # noqa: PLR0913  public API
         test_fraction=test_fraction,
         seed=seed,
         workers=workers,
+        executor=None if executor is None else open_executor(executor, owner=_OWNER),
         price=price,
         currency=currency,
         progress=progress,
@@ -326,7 +334,7 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
             baselines=config.baselines if panel.weights is None else tuple(set(config.baselines) & {"first_model"}),
         )
         try:
-            outcomes, strategies, skipped, alone = _replay_all(job, runs, config.workers, bar)
+            outcomes, strategies, skipped, alone = _replay_all(job, config, bar)
         except CollinearColumnsError as error:  # of a custom tracker: the default one needs no independence
             raise feature_error(error, panel.features) from None
     return BacktestResult(
@@ -429,10 +437,11 @@ def _checked(asked: TrackerConfig) -> TrackerConfig:
 
 
 def _replay_all(
-    job: Job, runs: int, workers: int | None, bar: Progress
+    job: Job, config: BacktestConfig, bar: Progress
 ) -> tuple[list[RunResult], tuple[Strategy, ...], tuple[SkippedBaseline, ...], bool]:
     """Return the results of the runs, the strategies, the skipped baselines, and whether the job had to stay in this process."""
-    with Workers(job, workers=workers, items=runs) as crew:
+    runs = config.runs
+    with Workers(job, workers=config.workers, items=runs, executor=config.executor) as crew:
         outcomes = list(bar.over(crew.map(replay_run, range(runs)), "runs", total=runs))
         replayed, skipped = baseline_strategies(job, outcomes, crew, bar)
         return outcomes, (tracker_strategy(job, outcomes), *replayed), tuple(skipped), crew.alone

@@ -1,4 +1,4 @@
-"""Runs in parallel processes, with the same numbers for any number of them.
+"""Runs in parallel processes or on an executor, with the same numbers for any number of them.
 
 Every task depends on the job and its item alone, and results are in the order of the items. Linear algebra uses one thread
 everywhere (:func:`one_thread`): several threads sum in another order, and would compete with the other processes.
@@ -12,12 +12,13 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from functools import lru_cache
 from multiprocessing import get_context
 from types import ModuleType, TracebackType
 from typing import Any, Self, TypeVar
 
 from driftpace.backtest.job import Job
-from driftpace.executors import cores, one_thread
+from driftpace.executors import Executor, cores, one_thread
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -26,22 +27,22 @@ _job: Job | None = None
 
 
 class Workers:
-    """A context that maps tasks over items, in processes or in this one.
+    """A context that maps tasks over items: in processes, in this one, or where an executor works.
 
     ``alone`` is True where the job had to stay in this process although more were requested.
     """
 
-    def __init__(self, job: Job, *, workers: int | None, items: int) -> None:
+    def __init__(self, job: Job, *, workers: int | None, items: int, executor: Executor | None = None) -> None:
         wanted = min(cores() if workers is None else workers, items)
-        self._job = job
-        payload = _portable(job) if wanted > 1 else None
-        self.alone = wanted > 1 and payload is None
+        self._job, self._elsewhere = job, executor
+        payload = _portable(job) if wanted > 1 or executor is not None else None
+        self.alone = payload is None and (wanted > 1 or executor is not None)
         self._count = wanted if payload is not None else 1
         self._payload = payload
         self._executor: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Self:
-        if self._payload is not None:
+        if self._payload is not None and self._elsewhere is None:
             self._executor = ProcessPoolExecutor(
                 self._count, mp_context=get_context("spawn"), initializer=_initialize, initargs=(self._payload,)
             )
@@ -55,6 +56,9 @@ class Workers:
 
     def map(self, task: Callable[[Job, Item], Answer], items: Sequence[Item]) -> Iterator[Answer]:
         """Yield ``task(job, item)`` for each item, in order."""
+        if self._payload is not None and self._elsewhere is not None:
+            yield from self._elsewhere.map(_call_with, [(self._payload, task, item) for item in items])
+            return
         if self._executor is None:
             for item in items:
                 yield task(self._job, item)
@@ -75,6 +79,19 @@ def _initialize(payload: bytes) -> None:
 def _call(task: Callable[[Job, Any], Answer], item: Any) -> Answer:
     assert _job is not None
     return task(_job, item)
+
+
+def _call_with(work: tuple[bytes, Callable[[Job, Any], Answer], Any]) -> Answer:
+    """Return the answer for an item, sent with its job."""
+    payload, task, item = work
+    return task(_unpacked(payload), item)
+
+
+@lru_cache(maxsize=1)
+def _unpacked(payload: bytes) -> Job:
+    """Return a job; the last one of a process is kept."""
+    job: Job = pickle.loads(payload)
+    return job
 
 
 def _portable(job: Job) -> bytes | None:

@@ -134,6 +134,22 @@ def backtest(
     test_fraction: Annotated[float, typer.Option(help="Share of the rows of a period kept for testing.")] = 0.2,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     workers: Annotated[int | None, typer.Option(help="Number of processes. Default: all cores.")] = None,
+    executor: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ENGINE",
+            help="Where the runs are replayed: local, processes, dask, ray or spark. Default: processes on this machine.",
+            show_default=False,
+        ),
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address of a dask, ray or spark cluster. Default: a new one here.",
+            show_default=False,
+        ),
+    ] = None,
     baselines: Annotated[
         str | None,
         typer.Option(
@@ -233,6 +249,7 @@ def backtest(
         test_fraction=test_fraction,
         seed=seed,
         workers=workers,
+        executor=open_engine(executor, address, workers),
         baselines=[] if baselines == "none" else split_names(baselines),
         price=price,
         currency=currency,
@@ -247,6 +264,15 @@ def backtest(
 
         written["report"] = write_page(backtest_report(result), out / "report.html")
     _print(result, written, form, stopwatch)
+
+
+def open_engine(executor: str | None, address: str | None, workers: int | None) -> Any:
+    """Return the executor of a name and an address; None where none is named."""
+    if executor is None and address is None:
+        return None
+    from driftpace.executors import open_executor
+
+    return open_executor(executor, address=address, workers=workers, owner="backtest")
 
 
 def find_table(file: str) -> Any:
