@@ -49,7 +49,7 @@ NOT_SAVED = {
     "PeriodLook", "MetricLook", "OpenPeriod", "RowCounts", "Mixture", "Measured", "Decision", "InUse", "RowsInUse", "Walks",
     "HeldOutBound", "Spending", "NoiseSums", "NoiseEstimate", "PeriodSupply", "Folds", "DesignRows", "InputRows", "EncodedInput",
     "AnnotatorBias", "AnnotatorReport", "WideLook", "WidePeriod", "WideRows", "WideFit", "BandPosterior", "WideJudgement",
-    "WideRowsNeeded", "PowerLaws", "Quadratic",
+    "WideRowsNeeded", "PowerLaws", "Quadratic", "PeriodRows",
     # events: a campaign saves them as rows, pools and kinds of entries
     "AskEvent", "TellEvent", "CloseEvent", "ForgetEvent",
 }  # fmt: skip
