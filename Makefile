@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIN := -c constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo example reproduce test test-all check servers docs dist label-studio adapters mlflow engines bench study seeds clean
+.PHONY: demo example reproduce test test-all check servers docs dist label-studio adapters mlflow platforms engines bench study seeds clean
 
 # Incomes of 30 surveys, bought anew as the labels of a drifting model: what it costs, what else would, and a report.
 demo: $(VENV)/.demo
@@ -28,6 +28,7 @@ test-all: check servers
 	$(MAKE) label-studio
 	$(MAKE) adapters
 	$(MAKE) mlflow
+	$(MAKE) platforms
 	$(MAKE) engines
 	$(MAKE) seeds
 
@@ -71,6 +72,13 @@ mlflow:
 	test -x .venv-mlflow/bin/pytest || ($(PYTHON) -m venv .venv-mlflow && .venv-mlflow/bin/pip install --quiet -e '.[mlflow,cli,tables,lightgbm]' mlflow-skinny==3.17.2 alembic==1.20.1 pytest==9.2.0 pytest-timeout==2.4.0 hypothesis)
 	.venv-mlflow/bin/pytest tests/mlflow
 
+# Campaigns in jobs of Airflow, Prefect and Dagster, each in an environment of its own, because their requirements contradict each other.
+platforms:
+	for name in airflow prefect dagster; do \
+		test -x .venv-$$name/bin/pytest || ($(PYTHON) -m venv .venv-$$name && .venv-$$name/bin/pip install --quiet -e '.[store]' $$(test $$name = airflow && echo apache-airflow || echo $$name) pytest==9.2.0 pytest-timeout==2.4.0 hypothesis) && \
+		.venv-$$name/bin/pytest tests/platforms || exit 1; \
+	done
+
 # Fleets on Ray and Spark, whose Java runtime is Debian's package where it is missing, in an environment of their own; make test runs Dask.
 engines:
 	bash scripts/servers.sh java
@@ -92,7 +100,7 @@ seeds: $(VENV)/.dev
 	for seed in 1 2 3; do DRIFTPACE_TEST_SEED=$$seed $(BIN)/pytest -n 2 --dist worksteal -m statistical || exit 1; done
 
 clean:
-	rm -rf $(VENV) .venv-label-studio .venv-adapters .venv-mlflow .venv-engines out build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .venv-label-studio .venv-adapters .venv-mlflow .venv-engines .venv-airflow .venv-prefect .venv-dagster out build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -36,6 +36,7 @@ PAGES = {
     "wide": ("driftpace.wide",),
     "sklearn": ("driftpace.sklearn",),
     "mlflow": ("driftpace.mlflow",),
+    "airflow": ("driftpace.airflow",),
     "synthetic": ("driftpace.synthetic",),
     "testing": ("driftpace.testing",),
 }

@@ -79,21 +79,20 @@ def tell(
     engine: Engine,
 ) -> tuple[FleetCampaignState, FleetReceipt]:
     """Add a delivery, once: to the open period, which is closed when it is complete, or to a closed one by its key."""
-    late = None
-    if target.key is not None and (state.opened is None or state.opened.key != target.key):
-        late = _late(store, state, target.key)
     name = target.name or (None if rows is None or not len(rows) else rows.digest)
     if name is not None and not target.again:
         earlier = delivered_before(store, state, name)
         if earlier is not None:
             return _repeated(store, state, draft, earlier, target, engine)
+    late = None
+    if target.key is not None and (state.opened is None or state.opened.key != target.key):
+        late = _late(store, state, target.key)
     order = state.order
     if order is None and late is None:
         raise ProtocolError(f"tell() requires an open period; call ask() for period {state.fleet.period} first.")
     if rows is None or not len(rows):
         left_out = 0 if rows is None else rows.unlabelled
         if late is not None or (rows is not None and not target.final):
-            assert rows is not None or order is not None
             return state, FleetReceipt(rows=0, order=order or _past(store, state, late), unlabelled=left_out)
         made = None
         if rows is None or target.final:
