@@ -25,7 +25,13 @@ from driftpace.errors import (
     UnknownCampaignError,
 )
 from driftpace.service.auth import is_api
-from driftpace.service.request_schemas import AMOUNT_PATTERN, CURRENCY_PATTERN, NAME_PATTERN, PRICE_PATTERN
+from driftpace.service.request_schemas import (
+    AMOUNT_PATTERN,
+    CURRENCY_PATTERN,
+    NAME_PATTERN,
+    PRICE_PATTERN,
+    REASON_PATTERN,
+)
 from driftpace.service.templating import message_page
 from driftpace.tables.limits import clip
 
@@ -210,6 +216,7 @@ _PATTERNS = {
     AMOUNT_PATTERN: "an amount, such as 12.50",
     PRICE_PATTERN: "a price, such as 0.25",
     CURRENCY_PATTERN: "three capital letters, such as EUR",
+    REASON_PATTERN: "a reason: text without control characters",
 }
 _UNIONS = ("constrained-", "list[", "function-")
 

@@ -1,6 +1,7 @@
 """Request bodies and parameters: strict types, no unknown names, bounded lengths."""
 
-from typing import Annotated, Any, Literal
+import re
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import Path, Query
 from pydantic import (
@@ -23,20 +24,36 @@ NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 AMOUNT_PATTERN = r"^[0-9]{1,12}(\.[0-9]{1,6})?$"
 PRICE_PATTERN = r"^[0-9]{1,9}(\.[0-9]{1,6})?$"
 CURRENCY_PATTERN = r"^[A-Z]{3}$"
+REASON_PATTERN = r"^[^\x00-\x08\x0b-\x1f]*[^\x00-\x1f\s][^\x00-\x08\x0b-\x1f]*$"
 _TEXT = r"^[^\x00-\x08\x0b-\x1f]*$"
 _MAX_NAMES = 100
 _MAX_COLUMNS = 1000
 
 CampaignName = Annotated[str, Path(pattern=NAME_PATTERN, max_length=100, description="Name of the campaign.")]
-Limit = Annotated[int, Query(ge=1, le=500, description="Page size.")]
+
+
+def _plain_digits(value: Any) -> Any:
+    """Return a whole number of an address; "1_0" and " 1" are Python, not numbers."""
+    if isinstance(value, str) and not re.fullmatch(r"-?[0-9]{1,18}(\.0+)?", value):
+        raise PydanticKnownError("int_parsing")
+    return value
+
+
+def _whole(value: Any) -> Any:
+    """Return 3 for 3.0, which JSON does not distinguish."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+PLAIN_DIGITS, WHOLE = BeforeValidator(_plain_digits), BeforeValidator(_whole)
+Limit = Annotated[int, Query(ge=1, le=500, description="Page size."), PLAIN_DIGITS]
 ColumnName = Annotated[str | None, Query(min_length=1, max_length=200)]
 ColumnNames = Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]] | None, Query(max_length=1000)]
 Sheet = Annotated[str | None, Query(min_length=1, max_length=200, description="Sheet of an Excel workbook.")]
 Name = Annotated[str, Field(pattern=NAME_PATTERN, max_length=100)]
 Key = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]+$")]
 Word = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\x00]+$")]
-Reason = Annotated[str, Field(min_length=1, max_length=2000)]
 SegmentName = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\x00]+$")]
+Reason = Annotated[str, Field(min_length=1, max_length=2000, pattern=REASON_PATTERN)]
 Amount = (
     Annotated[int, Field(ge=0, le=10**12)]
     | Annotated[float, Field(ge=0, le=1e12)]
@@ -47,10 +64,10 @@ Price = (
     | Annotated[float, Field(ge=0, le=1e9)]
     | Annotated[str, Field(pattern=PRICE_PATTERN)]
 )
-Tier = Annotated[list[Price], Field(min_length=2, max_length=2)]
+Tier = Annotated[tuple[Annotated[int, Field(ge=1, le=10**9), WHOLE], Price], Field(strict=False)]
 Share = Annotated[float, Field(gt=0, lt=1)]
-Count = Annotated[int, Field(ge=0, le=10**9)]
-Period = Annotated[int, Field(ge=1, le=10**9)]
+Count = Annotated[int, Field(ge=0, le=10**9), WHOLE]
+Period = Annotated[int, Field(ge=1, le=10**9), WHOLE]
 
 
 def _limit_keys(max_keys: int) -> Any:
@@ -98,13 +115,19 @@ class RequestModel(BaseModel):
         return self.model_dump(exclude_none=True, exclude_unset=True)
 
 
+def _one_of(*names: str, most: int | None = 1) -> ConfigDict:
+    """Return what the schema says of names of which one has to be given, or at least one."""
+    options = [{"required": [name], "properties": {name: {"not": {"type": "null"}}}} for name in names]
+    return ConfigDict(json_schema_extra={"anyOf" if most is None else "oneOf": cast(Any, options)})
+
+
 class PricesRequest(RequestModel):
-    """Label prices: per order, per row, or tiers of (first row, price per row)."""
+    """Label prices: per order, per row, or tiers of (first row, price per row) in its place; at most nine decimals."""
 
     fixed: Price | None = None
     per_sample: Price | None = None
     tiers: Annotated[list[Tier], Field(min_length=1, max_length=50)] | None = None
-    minimum: Price | None = None
+    minimum: Count | None = None
     currency: Annotated[str, Field(pattern=CURRENCY_PATTERN)] | None = None
 
     def prices(self) -> dict[str, Any]:
@@ -116,12 +139,14 @@ class MoneyRequest(PricesRequest):
     """Money and periods to add to the budget, with the reason; prices, if given, apply from now on."""
 
     money: Amount
-    periods: Annotated[int, Field(ge=0, le=10_000)] = 0
+    periods: Annotated[int, Field(ge=0, le=10_000), WHOLE] = 0
     reason: Reason
 
 
 class AmendRequest(RequestModel):
     """The category that unlisted categories of each column are mapped to, and classes to add, with the reason."""
+
+    model_config = _one_of("unknown_categories", "new_classes", most=None)
 
     unknown_categories: Words | None = None
     new_classes: Annotated[list[Word], Field(max_length=100)] = Field(default_factory=list)
@@ -132,13 +157,15 @@ class BudgetRequest(PricesRequest):
     """A budget over a number of periods."""
 
     total: Amount
-    horizon: Annotated[int, Field(ge=1, le=10_000)]
+    horizon: Annotated[int, Field(ge=1, le=10_000), WHOLE]
     gap: Annotated[str, Field(max_length=40)] | None = None
     batches: bool | None = None
 
 
 class DefinitionRequest(RequestModel):
     """The definition of a campaign, as in a configuration file."""
+
+    model_config = _one_of("epsilon", "tolerance", "metric")
 
     name: Name
     target: Word
@@ -153,10 +180,10 @@ class DefinitionRequest(RequestModel):
     at_most: Annotated[float, Field(gt=0, le=1e12)] | None = None
     confidence: Share | None = None
     certificate_level: Share | None = None
-    orders: Annotated[int, Field(ge=1, le=1000)] | None = None
-    season: Annotated[int, Field(ge=2, le=1000)] | Literal["quarter", "weekday", "month", "week"] | None = None
+    orders: Annotated[int, Field(ge=1, le=1000), WHOLE] | None = None
+    season: Annotated[int, Field(ge=2, le=1000), WHOLE] | Literal["quarter", "weekday", "month", "week"] | None = None
     audit: Annotated[float, Field(gt=0, le=0.5)] | None = None
-    delay: Annotated[int, Field(ge=1, le=1000)] | None = None
+    delay: Annotated[int, Field(ge=1, le=1000), WHOLE] | None = None
     splines: (
         bool
         | Annotated[list[Word], Field(min_length=1, max_length=50)]
@@ -207,10 +234,10 @@ class DefinitionRequest(RequestModel):
         | None
     ) = None
     pool: Count | None = None
-    cap: Annotated[int, Field(ge=1, le=10**9)] | None = None
-    max_rows: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    cap: Annotated[int, Field(ge=1, le=10**9), WHOLE] | None = None
+    max_rows: Annotated[int, Field(ge=1, le=10**9), WHOLE] | None = None
     fit_intercept: bool | None = None
-    seed: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    seed: Annotated[int, Field(ge=0, le=2**53), WHOLE] | None = None
     keep_rows: bool | None = None
     description: Annotated[str, Field(max_length=2000, pattern=_TEXT)] | None = None
     budget: BudgetRequest | None = None
@@ -245,7 +272,7 @@ class AskRequest(RequestModel):
 class ApproveRequest(RequestModel):
     """An optional reason; ``period`` is refused if it is not the open one."""
 
-    reason: Annotated[str, Field(max_length=2000)] = ""
+    reason: Annotated[str, Field(max_length=2000, pattern=_TEXT)] = ""
     period: Period | None = None
 
 
@@ -267,7 +294,9 @@ class ForgetRequest(RequestModel):
 class UndoRequest(RequestModel):
     """What to undo (a log entry, a delivery by its name, or the period closed last), and why."""
 
-    entry: Annotated[int, Field(ge=1, le=10**12)] | None = None
+    model_config = _one_of("entry", "delivery", "period")
+
+    entry: Annotated[int, Field(ge=1, le=10**12), WHOLE] | None = None
     delivery: Key | None = None
     period: Period | Key | None = None
     refund: bool = False
@@ -291,5 +320,5 @@ class PlanRequest(PricesRequest):
 
     epsilon: Annotated[float, Field(gt=0, le=1e12)] | None = None
     budget: Amount | None = None
-    horizon: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    horizon: Annotated[int, Field(ge=1, le=10_000), WHOLE] | None = None
     gap: Annotated[str, Field(max_length=40)] | None = None

@@ -16,7 +16,14 @@ from driftpace.campaign.serialization import entry_json, head_json, ledger_json,
 from driftpace.errors import ParameterError, UnknownCampaignError
 from driftpace.service.errors import ApiError, error_responses
 from driftpace.service.fleet_schemas import FleetStatusResponse
-from driftpace.service.request_schemas import AmendRequest, CampaignName, DefinitionRequest, Limit, RetrainRequest
+from driftpace.service.request_schemas import (
+    PLAIN_DIGITS,
+    AmendRequest,
+    CampaignName,
+    DefinitionRequest,
+    Limit,
+    RetrainRequest,
+)
 from driftpace.service.response_schemas import (
     CampaignsResponse,
     DefinitionResponse,
@@ -127,7 +134,7 @@ async def retrain(request: Request, name: CampaignName, body: Annotated[RetrainR
 async def campaign_reports(
     request: Request,
     name: CampaignName,
-    after: Annotated[int, Query(ge=0, le=10**9, description="Start after this period.")] = 0,
+    after: Annotated[int, Query(ge=0, le=10**9, description="Start after this period."), PLAIN_DIGITS] = 0,
     limit: Limit = 500,
 ) -> Response:
     """Return the full reports of the closed periods, with what was measured and who decided what."""
@@ -147,7 +154,7 @@ async def campaign_reports(
 async def campaign_ledger(
     request: Request,
     name: CampaignName,
-    after: Annotated[int, Query(ge=0, le=10**9, description="Start after this period.")] = 0,
+    after: Annotated[int, Query(ge=0, le=10**9, description="Start after this period."), PLAIN_DIGITS] = 0,
     limit: Limit = 500,
 ) -> Response:
     """Return the ledger as a table: the columns of the dashboard, the command line and the report, one row per closed period."""
@@ -172,7 +179,7 @@ async def campaign_ledger(
 async def campaign_log(
     request: Request,
     name: CampaignName,
-    after: Annotated[int, Query(ge=0, le=10**9, description="Start after this entry.")] = 0,
+    after: Annotated[int, Query(ge=0, le=10**9, description="Start after this entry."), PLAIN_DIGITS] = 0,
     limit: Limit = 100,
 ) -> Response:
     """Return the log of a campaign, oldest entry first."""

@@ -14,7 +14,7 @@ from driftpace.campaign.serialization import receipt_json
 from driftpace.errors import ParameterError
 from driftpace.labelling.webhook import SECRET_HEADER, parse_webhook
 from driftpace.service.errors import error_responses
-from driftpace.service.request_schemas import CampaignName, Sheet
+from driftpace.service.request_schemas import PLAIN_DIGITS, CampaignName, Sheet
 from driftpace.service.response_schemas import HookResponse, PredictionsResponse, ReceiptResponse, json_response
 from driftpace.service.state import caller_name, service_of
 from driftpace.service.uploads import first_rows, predict, read_ahead, read_rows, receive_upload, table_body, tell
@@ -52,7 +52,7 @@ async def deliver(  # noqa: PLR0913  the parameters of the request
         Flag | None, Query(description="Close the period with the rows delivered, or keep it open.")
     ] = None,
     key: Annotated[str | None, Query(min_length=1, max_length=200, description="Key of the period.")] = None,
-    period: Annotated[int | None, Query(ge=1, le=10**9, description="Number of the period.")] = None,
+    period: Annotated[int | None, Query(ge=1, le=10**9, description="Number of the period."), PLAIN_DIGITS] = None,
     again: Annotated[Flag, Query(description="Count a delivery that was counted before.")] = "false",
     accept_others: Annotated[Flag, Query(description="Take rows that were not drawn for the period.")] = "false",
     balance: Annotated[Flag, Query(description="Weight the rows of the period to look like their pool.")] = "false",
