@@ -2,11 +2,12 @@ import hmac
 from unittest.mock import patch
 
 from driftpace.service.sessions import LoginThrottle, Sessions
+from driftpace.storage import MemoryStore
 
 
 def test_sessions_expire_and_can_be_closed() -> None:
     now = [0.0]
-    held = Sessions(hours=1.0, clock=lambda: now[0])
+    held = Sessions(MemoryStore(), hours=1.0, clock=lambda: now[0])
     one, two = held.open("digest-1"), held.open("digest-2")
     assert one != two
     assert (held.find(one), held.find(two), held.find("never")) == ("digest-1", "digest-2", None)
@@ -17,14 +18,14 @@ def test_sessions_expire_and_can_be_closed() -> None:
 
 
 def test_sessions_are_bounded() -> None:
-    held = Sessions()
+    held = Sessions(MemoryStore())
     made = [held.open(str(place)) for place in range(1100)]
     assert held.find(made[0]) is None
     assert held.find(made[-1]) == "1099"
 
 
 def test_csrf_tokens_belong_to_one_session_and_process() -> None:
-    one, other = Sessions(), Sessions()
+    one, other = Sessions(MemoryStore()), Sessions(MemoryStore())
     assert one.is_valid_csrf("session", one.csrf("session"))
     assert not one.is_valid_csrf("session", one.csrf("another"))
     assert not one.is_valid_csrf("session", other.csrf("session"))  # no key is built in
@@ -33,7 +34,7 @@ def test_csrf_tokens_belong_to_one_session_and_process() -> None:
 
 
 def test_csrf_tokens_are_compared_in_constant_time() -> None:
-    held = Sessions()
+    held = Sessions(MemoryStore())
     with patch("driftpace.service.sessions.hmac.compare_digest", wraps=hmac.compare_digest) as compared:
         held.is_valid_csrf("session", "wrong")
     assert compared.call_count == 1

@@ -80,7 +80,7 @@ def test_logout_ends_the_streams_of_the_session(strict: Serving, store: Store) -
 
 def test_the_store_is_asked_once_for_all_streams() -> None:
     async def tried() -> None:
-        store, clock, sessions = Counting(), Clock(), Sessions()
+        store, clock, sessions = Counting(), Clock(), Sessions(MemoryStore())
         secret = make_token(store, "ada")
         pool = WorkerPool("reading", threads=4, queue=100)
         recheck = TokenRecheck(store, pool, sessions, seconds=1.0, clock=clock)
@@ -104,7 +104,7 @@ def test_the_store_is_asked_once_for_all_streams() -> None:
 
 def test_expired_tokens_and_closed_sessions_are_invalid() -> None:
     async def tried() -> None:
-        store, sessions = MemoryStore(), Sessions()
+        store, sessions = MemoryStore(), Sessions(MemoryStore())
         recheck = TokenRecheck(store, WorkerPool("reading", threads=1, queue=9), sessions, seconds=0.001)
         past = make_token(store, "past", expires_days=1.0, now=datetime.now(UTC) - timedelta(days=2))
         assert not await recheck.is_valid(caller(past), "")

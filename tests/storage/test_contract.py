@@ -1,6 +1,8 @@
 """One contract over memory, SQLite and PostgreSQL."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from driftpace.errors import ConflictError, ParameterError, UnknownCampaignError
 from driftpace.storage import Change, Entry, MemoryStore, Refusal, Store, Token, open_store
-from driftpace.storage.base import MAX_REFUSALS
+from driftpace.storage.base import MAX_REFUSALS, Value
 from driftpace.storage.chain import chain, first_break
 
 AT = "2026-11-15T10:00:0{}Z"
@@ -224,6 +226,43 @@ class StoreContract:
         store.create(name, change(entry(key=key)))
         assert store.find(name, "asked", key) is not None
         assert [head.name for head in store.heads(search="😀" * 400)] == [name]
+
+    def test_values_are_replaced_by_who_knows_their_version(self, store: Store) -> None:
+        value = Value(kind="session", key="a\\b", body={"token": "é", "until": 1.5})
+        assert store.value("session", value.key) is None
+        assert store.put_value(value) == 1
+        with pytest.raises(ConflictError):
+            store.put_value(value)
+        assert store.put_value(replace(value, version=1, body={})) == 2
+        for version in (0, 1, 3):
+            with pytest.raises(ConflictError):
+                store.put_value(replace(value, version=version, body={"token": "lost"}))
+        assert store.value("session", value.key) == replace(value, version=2, body={})
+        other = replace(value, key="B")
+        store.put_value(other)
+        store.put_value(replace(value, kind="alert"))
+        assert store.values("session") == [replace(other, version=1), replace(value, version=2, body={})]
+        assert (store.remove_value("session", "B"), store.remove_value("session", "B")) == (True, False)
+        assert (store.value("session", "\0"), store.remove_value("session", "\0")) == (None, False)
+        assert [kept.key for kept in store.values("session")] == [value.key]
+        assert len(store.values("alert")) == 1
+
+    def test_one_of_several_writers_replaces_a_value(self, store: Store) -> None:
+        store.put_value(Value(kind="alert", key="a", body={}))
+        barrier = threading.Barrier(6)
+
+        def write(number: int) -> int | None:
+            barrier.wait(60.0)
+            try:
+                return store.put_value(Value(kind="alert", key="a", body={"by": number}, version=1)) and number
+            except ConflictError:
+                return None
+
+        with ThreadPoolExecutor(6) as threads:
+            (won,) = (number for number in threads.map(write, range(6)) if number is not None)
+        kept = store.value("alert", "a")
+        assert kept is not None
+        assert (kept.version, kept.body) == (2, {"by": won})
 
     def test_tokens_are_kept_by_name(self, store: Store) -> None:
         token = Token(name="ci", digest="ab" * 32, scopes=("read", "write"), created_at="now")

@@ -32,6 +32,13 @@ def serve(
     dashboard: Annotated[
         bool, typer.Option("--dashboard/--no-dashboard", help="Serve the dashboard besides the REST API.")
     ] = True,
+    drain_seconds: Annotated[
+        float,
+        typer.Option(
+            help="Seconds after SIGTERM in which /readyz answers 503 and requests are still answered, for a load balancer.",
+            min=0.0,
+        ),
+    ] = 0.0,
     form: Shown = Form.TABLE,
     storage: Storage = None,
 ) -> None:
@@ -52,6 +59,7 @@ def serve(
         user_header=user_header,
         user_role=None if user_role == "none" else user_role,
         dashboard=dashboard,
+        drain_seconds=drain_seconds,
         on_listening=_print_address if form is Form.JSON else None,
     )
 

@@ -65,7 +65,7 @@ def create_app(
         redirect_slashes=False,
         middleware=[
             Middleware(DrainBodyMiddleware),
-            Middleware(RequestLogMiddleware, metrics=service.metrics),
+            Middleware(RequestLogMiddleware, metrics=service.metrics, draining=service.draining),
             Middleware(AbandonedMiddleware),
             Middleware(AuthMiddleware, service=service),
             Middleware(BodyLimitMiddleware, limits=service.limits),

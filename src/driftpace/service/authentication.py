@@ -2,6 +2,7 @@
 
 import re
 import secrets
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from starlette.requests import cookie_parser
@@ -9,7 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from driftpace.errors import DriftpaceError, StorageError
-from driftpace.service.access import ROLES, Access
+from driftpace.service.access import ROLES
 from driftpace.service.auth import (
     LOCAL,
     SAFE,
@@ -57,11 +58,13 @@ class AuthMiddleware:
         state["caller"] = None
         peer = scope.get("client")
         state["peer"] = self._access.client(peer[0] if peer else None, headers)
-        cookie = read_cookie(headers.get("cookie", ""), cookie_name(self._access))
+        cookie = read_cookie(headers.get("cookie", ""), cookie_name(headers))
         session = cookie or secrets.token_urlsafe(32)
-        state["session"], state["csrf"] = session, self._sessions.csrf(session)
+        state["session"], state["csrf"] = session, ""
         try:
             await self._authenticate(scope, headers, cookie)
+            if state["caller"] is not None:
+                state["csrf"] = await self._csrf(session)
         except ApiError as error:
             await _error_response(scope, error)(scope, receive, send)
             return
@@ -102,7 +105,7 @@ class AuthMiddleware:
                 raise _cross_site()
             if method not in SAFE and from_browser(headers):
                 token = headers.get("x-csrf-token", "")
-                if session is None or not self._sessions.is_valid_csrf(session, token):
+                if session is None or not await self._is_valid_csrf(session, token):
                     raise ApiError(
                         403, "csrf", "X-CSRF-Token must be the one of this page; reload the page, or send a token."
                     )
@@ -119,7 +122,7 @@ class AuthMiddleware:
         peer = scope.get("client")
         if self._access.user_header is not None and self._access.is_trusted(peer[0] if peer else None):
             return await self._signed_in(scope, self._access.user_header.lower())
-        digest = None if session is None else self._sessions.find(session)
+        digest = None if session is None else await self._run(self._sessions.find, session)
         if digest is not None:
             token = await self._run(find_digest, self._store, digest)
             if token is not None:
@@ -161,6 +164,18 @@ class AuthMiddleware:
             )
         return Caller(name=names[0], scopes=ROLES[self._access.user_role], by="proxy")
 
+    async def _csrf(self, session: str) -> str:
+        await self._need_key()
+        return self._sessions.csrf(session)
+
+    async def _is_valid_csrf(self, session: str, token: str) -> bool:
+        await self._need_key()
+        return self._sessions.is_valid_csrf(session, token)
+
+    async def _need_key(self) -> None:
+        if not self._sessions.has_key:
+            await self._run(self._sessions.read_key)
+
     def _with_cookie(self, scope: Scope, headers: dict[str, str], send: Send) -> Send:
         """Return a send function that sets the session cookie on pages, which the CSRF token belongs to."""
 
@@ -168,16 +183,21 @@ class AuthMiddleware:
             if message["type"] == "http.response.start":
                 kinds = [value for name, value in message["headers"] if name.lower() == b"content-type"]
                 if any(value.startswith(b"text/html") for value in kinds):
-                    text = set_cookie(self._access, scope["state"]["session"], secure=is_secure(scope, headers))
+                    text = set_cookie(headers, scope["state"]["session"], secure=is_secure(scope, headers))
                     message = {**message, "headers": [*message["headers"], (b"set-cookie", text.encode("latin-1"))]}
             await send(message)
 
         return sending
 
 
-def cookie_name(access: Access) -> str:
-    """Return the name of the session cookie; it contains the port, since browsers share cookies between ports."""
-    return "driftpace_session" if access.port is None else f"driftpace_session_{access.port}"
+def cookie_name(headers: Mapping[str, str]) -> str:
+    """Return the name of the session cookie, with the port that the browser uses: browsers share cookies between ports.
+
+    >>> cookie_name({"host": "127.0.0.1:8321"}), cookie_name({"host": "labels.example"})
+    ('driftpace_session_8321', 'driftpace_session')
+    """
+    port = re.search(r":([0-9]{1,5})$", headers.get("host", ""))
+    return "driftpace_session" if port is None else f"driftpace_session_{port[1]}"
 
 
 def read_cookie(header: str, name: str) -> str | None:
@@ -192,9 +212,9 @@ def read_cookie(header: str, name: str) -> str | None:
     return value if 0 < len(value) <= 100 and value.isascii() else None
 
 
-def set_cookie(access: Access, session: str, *, secure: bool) -> str:
+def set_cookie(headers: Mapping[str, str], session: str, *, secure: bool) -> str:
     """Return the Set-Cookie header: not readable by scripts, not sent by other sites; an empty session deletes it."""
-    parts = [f"{cookie_name(access)}={session}", "HttpOnly", "SameSite=Strict", "Path=/"]
+    parts = [f"{cookie_name(headers)}={session}", "HttpOnly", "SameSite=Strict", "Path=/"]
     return "; ".join([*parts, *([] if session else ["Max-Age=0"]), *(["Secure"] if secure else [])])
 
 

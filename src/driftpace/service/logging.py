@@ -5,6 +5,7 @@ import logging
 import re
 import secrets
 import sys
+import threading
 import time
 from datetime import UTC, datetime
 from typing import Any, TextIO
@@ -89,9 +90,10 @@ class RequestLogMiddleware:
     A log line names the route and the campaign, never a secret, a body or a query.
     """
 
-    def __init__(self, app: ASGIApp, *, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, draining: threading.Event) -> None:
         self._app = app
         self._metrics = metrics
+        self._draining = draining
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -108,7 +110,10 @@ class RequestLogMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message = {**message, "headers": _with_defaults(scope, message.get("headers", ()), request_id)}
+                headers = _with_defaults(scope, message.get("headers", ()), request_id)
+                if self._draining.is_set():  # the next request goes to another service
+                    headers.append((b"connection", b"close"))
+                message = {**message, "headers": headers}
             await send(message)
 
         try:

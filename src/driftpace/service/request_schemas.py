@@ -65,6 +65,7 @@ Price = (
     | Annotated[str, Field(pattern=PRICE_PATTERN)]
 )
 Tier = Annotated[tuple[Annotated[int, Field(ge=1, le=10**9), WHOLE], Price], Field(strict=False)]
+Gap = Literal["mean", "largest", "run"]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Count = Annotated[int, Field(ge=0, le=10**9), WHOLE]
 Period = Annotated[int, Field(ge=1, le=10**9), WHOLE]
@@ -158,7 +159,7 @@ class BudgetRequest(PricesRequest):
 
     total: Amount
     horizon: Annotated[int, Field(ge=1, le=10_000), WHOLE]
-    gap: Annotated[str, Field(max_length=40)] | None = None
+    gap: Gap | None = None
     batches: bool | None = None
 
 
@@ -321,4 +322,4 @@ class PlanRequest(PricesRequest):
     epsilon: Annotated[float, Field(gt=0, le=1e12)] | None = None
     budget: Amount | None = None
     horizon: Annotated[int, Field(ge=1, le=10_000), WHOLE] | None = None
-    gap: Annotated[str, Field(max_length=40)] | None = None
+    gap: Gap | None = None

@@ -3,10 +3,12 @@
 import asyncio
 import errno
 import secrets
+import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import FrameType
 from typing import Any
 
 import h11
@@ -38,6 +40,7 @@ def run(  # noqa: PLR0913  public API
     user_role: str | None = "read",
     limits: ServiceLimits | None = None,
     dashboard: bool = True,
+    drain_seconds: float = 0.0,
     on_listening: Callable[[str, str], None] | None = None,
 ) -> None:
     """Serve the campaigns of a store until interrupted.
@@ -62,6 +65,9 @@ def run(  # noqa: PLR0913  public API
         Limits of the service.
     dashboard : bool
         Whether to serve the dashboard.
+    drain_seconds : float
+        Seconds between SIGTERM and the end, in which ``/readyz`` answers 503 so that a load balancer sends requests elsewhere, and
+        those that arrive are answered.
     on_listening : callable, optional
         Called with the store and the address once the service listens; by default both are printed.
 
@@ -71,6 +77,7 @@ def run(  # noqa: PLR0913  public API
         If the address or port cannot be used, or a token is needed and the store has none.
     """
     validation.count("serve", port=port)
+    validation.nonnegative("serve", drain_seconds=drain_seconds)
     if port > 65_535:
         raise ParameterError(f"must be at most 65535; got {port}.", owner="serve", name="port")
     limits = ServiceLimits() if limits is None else limits
@@ -89,7 +96,7 @@ def run(  # noqa: PLR0913  public API
         with _listen(host, port) as listening:
             actual_port = listening.getsockname()[1]
             access = replace(access, port=actual_port)
-            server = make_server(store, access=access, limits=limits, dashboard=dashboard)
+            server = make_server(store, access=access, limits=limits, dashboard=dashboard, drain_seconds=drain_seconds)
             handler = configure_logging()
             url_host = f"[{host}]" if ":" in host else host
             (on_listening or print_address)(store.url, f"http://{url_host}:{actual_port}")
@@ -110,17 +117,44 @@ def print_address(storage: str, url: str) -> None:
 
 
 class GracefulServer(uvicorn.Server):
-    """A server that ends event streams before it waits for open requests."""
+    """A server that first says that it is not ready, then ends event streams, and waits for open requests."""
+
+    def __init__(self, config: uvicorn.Config, *, drain_seconds: float = 0.0) -> None:
+        super().__init__(config)
+        self._drain_seconds = drain_seconds
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Drain at the first SIGTERM; stop at once at another signal, or the second."""
+        draining = self.config.loaded_app.state.service.draining
+        if sig == signal.SIGTERM and self._drain_seconds and self._loop is not None and not draining.is_set():
+            draining.set()
+            self._loop.call_soon_threadsafe(self._loop.call_later, self._drain_seconds, super().handle_exit, sig, None)
+            return
+        super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Shut down."""
-        self.config.loaded_app.state.service.events.close()
+        service = self.config.loaded_app.state.service
+        service.draining.set()
+        service.events.close()
         await super().shutdown(sockets)
+        service.reader.close()
 
 
 def make_server(
-    store: Store, *, access: Access, limits: ServiceLimits | None = None, dashboard: bool = True
-) -> "GracefulServer":
+    store: Store,
+    *,
+    access: Access,
+    limits: ServiceLimits | None = None,
+    dashboard: bool = True,
+    drain_seconds: float = 0.0,
+) -> GracefulServer:
     """Return a server for a bound socket: ``server.run(sockets=[...])``."""
     limits = ServiceLimits() if limits is None else limits
     app = create_app(store, access=access, limits=limits, dashboard=dashboard)
@@ -141,7 +175,7 @@ def make_server(
     )
     config.load()
     config.loaded_app = app  # without the wrappers for proxies and lifespans, which are not used
-    return GracefulServer(config)
+    return GracefulServer(config, drain_seconds=drain_seconds)
 
 
 def _single_threaded_algebra() -> Any:

@@ -1,7 +1,8 @@
 """Browser sessions, the login throttle, and the re-check of tokens during long responses.
 
-Nothing here outlives the process: the key of CSRF tokens is drawn at start, so there is no default secret. A session holds the
-digest of its token, and the store is asked on every request, so that a revoked token ends its sessions at once.
+Sessions and the key of CSRF tokens are in the store, so that every service over it knows them, and there is no default secret: the
+key is drawn when it is first needed. A session holds the digest of its token, and the store is asked on every request, so that a
+revoked token ends its sessions at once. The throttles are of one process.
 """
 
 import asyncio
@@ -13,52 +14,72 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 
+from driftpace.errors import ConflictError
 from driftpace.service.auth import Caller, match_token
 from driftpace.service.workers import WorkerPool
-from driftpace.storage.base import Store, Token
+from driftpace.storage.base import Store, Token, Value
 
 _MAX_SESSIONS = 1000
 _MAX_PEERS = 4096
+_SESSION, _SECRET, _CSRF = "session", "secret", "csrf"
 
 
 class Sessions:
     """Browser sessions: a random id in a cookie stands for a token entered at login.
 
-    A session ends after ``hours`` or with the process; beyond 1,000 sessions the oldest are dropped.
+    A session ends after ``hours``; beyond 1,000 sessions those that end first are dropped. All methods but :meth:`csrf` and
+    :meth:`is_valid_csrf` read or write the store.
     """
 
-    def __init__(self, *, hours: float = 12.0, clock: Callable[[], float] = time.monotonic) -> None:
-        self._key = secrets.token_bytes(32)
+    def __init__(self, store: Store, *, hours: float = 12.0, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
         self._seconds = 3600.0 * hours
         self._clock = clock
-        self._open: OrderedDict[str, tuple[str, float]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._key: bytes | None = None
 
     def open(self, token_digest: str) -> str:
         """Start a session for a token and return its id."""
         session = secrets.token_urlsafe(32)
-        with self._lock:
-            self._open[_lookup_key(session)] = (token_digest, self._clock() + self._seconds)
-            while len(self._open) > _MAX_SESSIONS:
-                self._open.popitem(last=False)
+        now = self._clock()
+        body = {"token": token_digest, "until": now + self._seconds}
+        self._store.put_value(Value(kind=_SESSION, key=_lookup_key(session), body=body))
+        kept = sorted(self._store.values(_SESSION), key=lambda value: float(value.body["until"]))
+        for place, value in enumerate(kept):
+            if now >= value.body["until"] or len(kept) - place > _MAX_SESSIONS:
+                self._store.remove_value(_SESSION, value.key)
         return session
 
     def find(self, session: str) -> str | None:
         """Return the digest of the token a session was started with; None if it is unknown or expired."""
-        with self._lock:
-            entry = self._open.get(_lookup_key(session))
-            if entry is not None and self._clock() >= entry[1]:
-                del self._open[_lookup_key(session)]
-                entry = None
-        return None if entry is None else entry[0]
+        value = self._store.value(_SESSION, _lookup_key(session))
+        return None if value is None or self._clock() >= value.body["until"] else str(value.body["token"])
 
     def close(self, session: str) -> None:
         """End a session."""
-        with self._lock:
-            self._open.pop(_lookup_key(session), None)
+        self._store.remove_value(_SESSION, _lookup_key(session))
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the key of CSRF tokens has been read."""
+        return self._key is not None
+
+    def read_key(self) -> None:
+        """Read the key of CSRF tokens, or draw it where no service has yet."""
+        value = self._store.value(_SECRET, _CSRF)
+        while value is None:
+            drawn = Value(kind=_SECRET, key=_CSRF, body={"key": secrets.token_hex(32)})
+            try:
+                self._store.put_value(drawn)
+                value = drawn
+            except ConflictError:  # another service has
+                value = self._store.value(_SECRET, _CSRF)
+        self._key = bytes.fromhex(value.body["key"])
 
     def csrf(self, session: str) -> str:
         """Return the CSRF token that pages of this session send with every write."""
+        if self._key is None:
+            self.read_key()
+        assert self._key is not None
         return hmac.new(self._key, session.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
 
     def is_valid_csrf(self, session: str, token: str) -> bool:
@@ -163,7 +184,7 @@ class TokenRecheck:
         """Return whether the caller's token, and session if they use one, are still valid."""
         if caller.digest is None:
             return True
-        if caller.by == "session" and self._sessions.find(session) is None:
+        if caller.by == "session" and await self._pool.run(self._sessions.find, session) is None:
             return False
         async with self._lock:
             now = self._clock()

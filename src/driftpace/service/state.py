@@ -152,6 +152,7 @@ class Service:
     events: EventBroker
     readiness: ReadinessProbe
     token_recheck: TokenRecheck
+    draining: threading.Event
 
     @classmethod
     def create(cls, store: Store, access: Access, limits: ServiceLimits) -> "Service":
@@ -159,7 +160,7 @@ class Service:
         store = store.promptly() if isinstance(store, FailFastStore) else store
         reads = WorkerPool("reading", threads=limits.reads, queue=limits.reads_queue)
         checks = WorkerPool("checking tokens", threads=limits.checks, queue=limits.checks_queue)
-        sessions = Sessions(hours=limits.session_hours)
+        sessions = Sessions(store, hours=limits.session_hours)
         return cls(
             store=store,
             access=access,
@@ -181,6 +182,7 @@ class Service:
             events=EventBroker(store, reads, limits),
             readiness=ReadinessProbe(store, checks, seconds=limits.ready_seconds),
             token_recheck=TokenRecheck(store, checks, sessions, seconds=limits.poll_seconds),
+            draining=threading.Event(),
         )
 
     async def read(self, name: str, function: Callable[[Campaign], Result]) -> Result:

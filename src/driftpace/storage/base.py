@@ -106,6 +106,26 @@ class Token:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Value:
+    """A small JSON value beside the campaigns, such as a session of the service.
+
+    Parameters
+    ----------
+    kind, key : str
+        What it is found by.
+    body : mapping
+        JSON values.
+    version : int
+        How often it was written; 0 until it is.
+    """
+
+    kind: str
+    key: str
+    body: Mapping[str, Any]
+    version: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Refusal:
     """A delivery that was refused: when, by whom it was sent, its file, and why; nothing of its rows is kept."""
 
@@ -193,6 +213,22 @@ class Store(Protocol):
 
     def remove_token(self, name: str) -> bool:
         """Delete a token; return whether there was one."""
+        ...
+
+    def put_value(self, value: Value) -> int:
+        """Write a value and return its next version; raise :class:`ConflictError` if the store has another than the argument."""
+        ...
+
+    def value(self, kind: str, key: str) -> Value | None:
+        """Return a value, or None."""
+        ...
+
+    def values(self, kind: str) -> list[Value]:
+        """Return the values of a kind, ordered by key."""
+        ...
+
+    def remove_value(self, kind: str, key: str) -> bool:
+        """Delete a value; return whether there was one."""
         ...
 
     def ping(self) -> None:

@@ -13,6 +13,7 @@ from driftpace.storage.base import (
     Head,
     Refusal,
     Token,
+    Value,
     as_json,
     numbered,
     require_after,
@@ -53,6 +54,7 @@ class MemoryStore:
     def __init__(self) -> None:
         self._campaigns: dict[str, _Record] = {}
         self._tokens: dict[str, Token] = {}
+        self._values: dict[tuple[str, str], tuple[int, str]] = {}
         self._lock = RLock()
 
     def create(self, name: str, change: Change) -> None:
@@ -164,6 +166,34 @@ class MemoryStore:
         """Delete a token."""
         with self._lock:
             return self._tokens.pop(name, None) is not None
+
+    def put_value(self, value: Value) -> int:
+        """Write a value and return its version; raise :class:`ConflictError` if the store has another version than its."""
+        require_text("put_value", kind=value.kind, key=value.key)
+        body = as_json("put_value", body=value.body)
+        with self._lock:
+            version, _ = self._values.get((value.kind, value.key), (0, ""))
+            if version != value.version:
+                raise ConflictError(f"the value {value.key!r} was written by another process.")
+            self._values[value.kind, value.key] = (version + 1, body)
+        return version + 1
+
+    def value(self, kind: str, key: str) -> Value | None:
+        """Return a value, or None."""
+        with self._lock:
+            kept = self._values.get((kind, key))
+        return None if kept is None else Value(kind=kind, key=key, version=kept[0], body=json.loads(kept[1]))
+
+    def values(self, kind: str) -> list[Value]:
+        """Return the values of a kind, ordered by key."""
+        with self._lock:
+            kept = sorted((key, *value) for (of, key), value in self._values.items() if of == kind)
+        return [Value(kind=kind, key=key, version=version, body=json.loads(body)) for key, version, body in kept]
+
+    def remove_value(self, kind: str, key: str) -> bool:
+        """Delete a value; return whether there was one."""
+        with self._lock:
+            return self._values.pop((kind, key), None) is not None
 
     def ping(self) -> None:
         """Do nothing: memory is always available."""

@@ -241,7 +241,7 @@ def test_decisions_about_a_closed_period_are_refused(served: Serving, store: Sto
         ("GET", "/api/campaigns?after=%00", None, 422, "parameter"),
         ("GET", "/api/campaigns/churn/orders/current", None, 404, "no_order"),
         ("POST", "/api/campaigns/churn/orders/current/approve", {}, 409, "out_of_order"),
-        ("POST", "/api/campaigns/churn/orders/current/override", {"samples": 1, "reason": " "}, 422, "parameter"),
+        ("POST", "/api/campaigns/churn/orders/current/override", {"samples": 1, "reason": " "}, 422, "invalid"),
         ("POST", "/api/campaigns/churn/orders/current/override", {"samples": True, "reason": "x"}, 422, "invalid"),
         ("POST", "/api/campaigns/churn/orders/current/override", {"samples": 1}, 422, "invalid"),
         ("POST", "/api/campaigns/churn/orders", {"key": "a\x00"}, 422, "invalid"),

@@ -42,15 +42,16 @@ async def login(request: Request) -> Response:
     if not set(token.scopes) & {"read", "label", "order", "write"}:  # a valid secret, so it does not count as a failure
         return _login_page(request, target, _HOOK_TOKEN, status=403)
     service.login_throttle.reset(peer)
-    service.sessions.close(request.state.session)  # the previous session of this browser
-    session = service.sessions.open(token.digest)
+    await service.checks.run(service.sessions.close, request.state.session)  # the previous session of this browser
+    session = await service.checks.run(service.sessions.open, token.digest)
     return _redirect(request, target, session)
 
 
 @router.post("/logout", include_in_schema=False)
 async def logout(request: Request) -> Response:
     """End the session."""
-    service_of(request).sessions.close(request.state.session)
+    service = service_of(request)
+    await service.checks.run(service.sessions.close, request.state.session)
     return _redirect(request, "/login", "")
 
 
@@ -75,8 +76,9 @@ def _login_page(request: Request, target: str, message: str = "", *, status: int
 def _redirect(request: Request, address: str, session: str) -> Response:
     """Return a redirect that sets the session cookie, or deletes it for an empty session."""
     response = RedirectResponse(address, status_code=303)
-    secure = is_secure(request.scope, dict(request.headers))
-    response.headers.append("set-cookie", set_cookie(service_of(request).access, session, secure=secure))
+    headers = dict(request.headers)
+    secure = is_secure(request.scope, headers)
+    response.headers.append("set-cookie", set_cookie(headers, session, secure=secure))
     return response
 
 
@@ -95,8 +97,11 @@ async def healthz() -> Response:
 
 @router.get("/readyz", tags=["health"], response_model=HealthResponse, responses={503: error_responses(503)[503]})
 async def readyz(request: Request) -> Response:
-    """Return 200 if the store can be reached, else 503."""
-    await service_of(request).readiness.require()
+    """Return 200 if the store can be reached and the service is not about to stop, else 503."""
+    service = service_of(request)
+    if service.draining.is_set():
+        raise busy_error("the service is about to stop.", seconds=5)
+    await service.readiness.require()
     return json_response({"status": "ok"})
 
 

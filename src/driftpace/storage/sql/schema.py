@@ -129,15 +129,25 @@ TOKENS = Table(
     Column("expires_at", _TEXT),
 )
 
+VALUES = Table(
+    "driftpace_values",
+    METADATA,
+    Column("kind", _TEXT, primary_key=True),
+    Column("key", _TEXT, primary_key=True),
+    Column("version", _WHOLE, nullable=False),
+    Column("body", _TEXT, nullable=False),
+)
+
 
 Upgrade = Callable[[Connection], None]
 
 
 def _add_chain(connection: Connection) -> None:
-    """Version 1 had no hash chain and no tickets."""
+    """Version 1 had no hash chain, no tickets and no values."""
     entries = ENTRIES.name
     connection.execute(text(f"ALTER TABLE {entries} ADD COLUMN hash TEXT NOT NULL DEFAULT ''"))
     TICKETS.create(connection)
+    VALUES.create(connection)
     for campaign in connection.scalars(select(CAMPAIGNS.c.id)).all():
         log = connection.execute(
             select(*(ENTRIES.c[name] for name in ("seq", "kind", "key", "at", "body")))

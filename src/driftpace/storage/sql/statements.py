@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Dialect, Select, bindparam, delete, insert, s
 from driftpace.storage.base import LARGEST, MAX_REFUSALS, Change, as_json, numbered, within
 from driftpace.storage.chain import START, content_hash, linked
 from driftpace.storage.sql import statements
-from driftpace.storage.sql.schema import CAMPAIGNS, CHECKPOINTS, ENTRIES, META, REFUSALS, ROWS, TOKENS
+from driftpace.storage.sql.schema import CAMPAIGNS, CHECKPOINTS, ENTRIES, META, REFUSALS, ROWS, TOKENS, VALUES
 
 HEADS = (CAMPAIGNS.c.name, CAMPAIGNS.c.seq, CAMPAIGNS.c.summary, CAMPAIGNS.c.created_at, CAMPAIGNS.c.updated_at)
 ENTRY = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.at, ENTRIES.c.body, ENTRIES.c.hash)
@@ -55,6 +55,10 @@ FOUND = CompiledSelect(
     .limit(1)
 )
 ALL_TOKENS = CompiledSelect(select(*TOKENS.c).order_by(TOKENS.c.name))
+ALL_VALUES = CompiledSelect(select(*VALUES.c).where(VALUES.c.kind == bindparam("kind")).order_by(VALUES.c.key))
+ONE_VALUE = CompiledSelect(
+    select(*VALUES.c).where(VALUES.c.kind == bindparam("kind"), VALUES.c.key == bindparam("key"))
+)
 TABLES_VERSION = CompiledSelect(select(META.c.version))
 
 ALL_REFUSALS = CompiledSelect(

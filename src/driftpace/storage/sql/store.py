@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, select
+from sqlalchemy import Connection, Select, delete, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from driftpace.errors import ConflictError, StorageError, UnknownCampaignError
@@ -16,6 +16,7 @@ from driftpace.storage.base import (
     Head,
     Refusal,
     Token,
+    Value,
     as_json,
     can_be_kept,
     require_after,
@@ -26,18 +27,20 @@ from driftpace.storage.base import (
     within,
 )
 from driftpace.storage.sql.connections import Connections
-from driftpace.storage.sql.schema import CAMPAIGNS, ENTRIES, ROWS, TOKENS, missing_parts, refuse_newer
+from driftpace.storage.sql.schema import CAMPAIGNS, ENTRIES, ROWS, TOKENS, VALUES, missing_parts, refuse_newer
 from driftpace.storage.sql.statements import (
     ADD_CHECKPOINT,
     ADD_REFUSAL,
     ALL_REFUSALS,
     ALL_TOKENS,
+    ALL_VALUES,
     CHECKPOINT,
     DROP_REFUSALS,
     ENTRY,
     FOUND,
     HEAD,
     HEADS,
+    ONE_VALUE,
     PLACE,
     TABLES_VERSION,
     CompiledSelect,
@@ -218,6 +221,46 @@ class SqlStore:
 
         return can_be_kept(name) and self._connections.write(work)
 
+    def put_value(self, value: Value) -> int:
+        """Write a value and return its version; raise :class:`ConflictError` if the store has another version than its."""
+        require_text("put_value", kind=value.kind, key=value.key)
+        body, version = as_json("put_value", body=value.body), value.version + 1
+        place = (VALUES.c.kind == value.kind, VALUES.c.key == value.key)
+
+        def work(connection: Connection, again: bool) -> None:
+            row = {"kind": value.kind, "key": value.key, "version": version, "body": body}
+            if value.version == 0:
+                written = _insert_or_ignore(connection, VALUES, row)
+            else:
+                changed = update(VALUES).where(*place, VALUES.c.version == value.version)
+                written = connection.execute(changed.values(version=version, body=body)).rowcount > 0
+            if not written:
+                kept = connection.execute(select(VALUES.c.version, VALUES.c.body).where(*place)).one_or_none()
+                if not again or kept is None or tuple(kept) != (version, body):
+                    raise ConflictError(f"the value {value.key!r} was written by another process.")
+
+        self._connections.write(work)
+        return version
+
+    def value(self, kind: str, key: str) -> Value | None:
+        """Return a value, or None."""
+        if not can_be_kept(key):
+            return None
+        return next(map(_value, self._put(ONE_VALUE, kind=kind, key=key)), None)
+
+    def values(self, kind: str) -> list[Value]:
+        """Return the values of a kind, ordered by key."""
+        return [_value(row) for row in self._put(ALL_VALUES, kind=kind)]
+
+    def remove_value(self, kind: str, key: str) -> bool:
+        """Delete a value; return whether there was one."""
+
+        def work(connection: Connection, again: bool) -> bool:
+            gone = delete(VALUES).where(VALUES.c.kind == kind, VALUES.c.key == key)
+            return connection.execute(gone).rowcount > 0 or again
+
+        return can_be_kept(key) and self._connections.write(work)
+
     def ping(self) -> None:
         """Raise :class:`StorageError` if the store cannot be reached."""
         rows = self._put(TABLES_VERSION)
@@ -279,3 +322,8 @@ def _head(row: Any) -> Head:
 def _entry(row: Any) -> Entry:
     seq, kind, key, at, body, link = row
     return Entry(seq=int(seq), kind=kind, key=key, at=at, body=json.loads(body), hash=link)
+
+
+def _value(row: Any) -> Value:
+    kind, key, version, body = row
+    return Value(kind=kind, key=key, version=int(version), body=json.loads(body))
