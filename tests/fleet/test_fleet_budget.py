@@ -18,11 +18,12 @@ NAMES = tuple(f"s{number}" for number in range(6))
 
 def a_fleet(total: Any, *, horizon: int = 4, options: dict[str, Any] | None = None, **given: Any) -> Fleet:
     budget = FleetBudget(total=total, horizon=horizon, **{"cost": LinearCost(currency="EUR"), **given})
-    return new_fleet(segments=NAMES, budget=budget, **(options or {}))
+    return new_fleet(segments=NAMES, budget=budget, **({"borrow": False} | (options or {})))
 
 
-def test_with_enough_money_a_budget_changes_nothing() -> None:
-    rich, free = a_fleet(10**6), new_fleet(segments=NAMES)
+@pytest.mark.parametrize("borrow", [False, True])
+def test_with_enough_money_a_budget_changes_nothing(borrow: bool) -> None:
+    rich, free = a_fleet(10**6, options={"borrow": borrow}), new_fleet(segments=NAMES, borrow=borrow)
     for fleet in (rich, free):
         run(fleet, Shop(NAMES), 3)
     for name in NAMES:

@@ -24,7 +24,7 @@ class Bank:
 
     For model j: ``place[j]`` and ``velocity[j]`` are the means of theta and v, ``spread[j]``, ``cross[j]``, ``speed[j]``
     their variances and covariance in each coordinate, ``shares[j]`` its probability. ``jumps`` counts the jumps seen,
-    as far as rows spoke for them.
+    as far as rows spoke for them; ``expected_jumps`` is the prior number of them, in as many periods as :data:`JUMPS` says.
     """
 
     models: DriftModels
@@ -36,6 +36,7 @@ class Bank:
     shares: FloatArray
     jumps: float
     periods: int
+    expected_jumps: float = JUMPS[0]
 
     @property
     def size(self) -> int:
@@ -45,7 +46,7 @@ class Bank:
     @property
     def chance_of_jump(self) -> float:
         """How likely a jump is in a period, as far as the past tells."""
-        return (JUMPS[0] + self.jumps) / (JUMPS[1] + self.periods)
+        return (self.expected_jumps + self.jumps) / (JUMPS[1] + self.periods)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -108,6 +109,17 @@ def inherit(bank: Bank, before: Bank) -> Bank:
     return replace(bank, shares=before.shares, jumps=before.jumps, periods=before.periods)
 
 
+def with_prior(bank: Bank, prior: FloatArray, expected_jumps: float) -> Bank:
+    """Return the bank as it would be with another prior of its drift models, given as log weights, and of jumps.
+
+    Shares are prior times likelihood, so they change by the ratio of the priors; what rows said is kept.
+    """
+    shares = bank.shares * np.exp(prior - bank.models.prior)
+    return replace(
+        bank, models=replace(bank.models, prior=prior), shares=shares / shares.sum(), expected_jumps=expected_jumps
+    )
+
+
 def predict(bank: Bank, *, forgetting: float = FORGETTING) -> Bank:
     """Return the bank one period later, before any row of it."""
     models = bank.models
@@ -123,6 +135,7 @@ def predict(bank: Bank, *, forgetting: float = FORGETTING) -> Bank:
         shares=(1.0 - share) * bank.shares + share * np.exp(models.prior),
         jumps=bank.jumps,
         periods=bank.periods,
+        expected_jumps=bank.expected_jumps,
     )
 
 
@@ -172,6 +185,7 @@ def update(bank: Bank, before: Prediction, shares: FloatArray, mean: FloatArray,
         shares=moments[3],
         jumps=bank.jumps + jump,
         periods=bank.periods + 1,
+        expected_jumps=bank.expected_jumps,
     )
 
 
@@ -194,6 +208,7 @@ def turned(
         shares=bank.shares,
         jumps=bank.jumps,
         periods=bank.periods,
+        expected_jumps=bank.expected_jumps,
     )
 
 

@@ -33,6 +33,7 @@ from driftpace.adaptive.delay import (
     with_closed,
 )
 from driftpace.adaptive.dependence import no_products, with_products
+from driftpace.adaptive.expected import ExpectedModel
 from driftpace.adaptive.fit import FIRST_METRIC_ROWS, AdaptiveFit, first_metric, fit_period, metric, noise_of
 from driftpace.adaptive.memory import Memory, no_memory
 from driftpace.adaptive.metric_target import MetricLook, MetricMemory, MetricTarget, look_at_metric
@@ -152,7 +153,8 @@ class AdaptiveState:
     orders where labels may be late. ``scale`` is that of residuals, learned from ``scale_rows`` rows where the loss needs it.
     ``metric`` is what is remembered of the metric in which the target is given. ``inherited`` are the banks of an earlier model
     whose drift is expected again, of which the first bank takes the probabilities of drift models and jumps. ``bands`` are
-    numbers of columns: the last ones are expanded columns, and each band of them is a block.
+    numbers of columns: the last ones are expanded columns, and each band of them is a block. ``expected`` says how near its start
+    the first model is expected, where models like it are known.
     """
 
     model: FloatArray
@@ -171,6 +173,7 @@ class AdaptiveState:
     metric: MetricMemory | None = None
     inherited: tuple[Bank, ...] = ()
     bands: tuple[int, ...] = ()
+    expected: ExpectedModel | None = None
 
     @property
     def size(self) -> int:
@@ -323,12 +326,18 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
             config.noise_rates,
         ),
     )
+    if state.expected is not None:
+        memory = replace(memory, noise=memory.noise.with_rows(state.expected.noise))
     noise = early
     fit: AdaptiveFit | None = None
     for _ in range(_ROUNDS):
         start = white.white(state.model)
         vague = state.parts[: len(state.parts) - len(state.bands)]
-        views = _first_views(config, start, vague, _VAGUE * early)
+        views = (
+            _first_views(config, start, vague, _VAGUE * early)
+            if state.expected is None
+            else state.expected.views(start, vague, _VAGUE * early)
+        )
         if state.bands:
             views += first_bands(start, state.parts[len(vague) :], early, fit)
         fit = fit_period(rows, memory, white, views, state.parts, noise, floor=floor, margin=config.noise_margin)
@@ -644,6 +653,7 @@ def advance(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows, judg
         products=products_with(state, judged),
         search=search,
         inherited=(),
+        expected=None,
     )
 
 

@@ -12,7 +12,10 @@ import numpy as np
 from driftpace import validation
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.executors import open_executor
+from driftpace.fleet.borrowing import Borrowing, Observe, Segments, parts_of
 from driftpace.fleet.budget import BudgetShare, FleetBudget, budget_of, shared_orders
+from driftpace.fleet.lent import with_lent
+from driftpace.fleet.observed import KnownRows, Observed, observe
 from driftpace.fleet.parameters import checked_progress, columns_of, method_of, targets_of
 from driftpace.fleet.parquet import is_folder, read_folder, write_folder
 from driftpace.fleet.records import Delivery, FleetLedger, FleetOrders, SegmentOrder
@@ -39,6 +42,8 @@ from driftpace.tracker import Tracker
 from driftpace.tracker.adaptive_method import AdaptiveMethod
 from driftpace.tracker.codec import to_body as tracker_body
 from driftpace.tracker.late import KeptPeriod, LateWindow
+from driftpace.tracker.method import TellEvent
+from driftpace.typing import FloatArray
 
 KEYS = 1_000
 """The keys of so many last deliveries are remembered."""
@@ -68,6 +73,8 @@ class Fleet:
         Segments that are known before their first rows.
     missing : {"impute", "drop", "refuse"}, default "impute"
         What to do with missing cells; one encoding serves all segments.
+    borrow : bool or sequence of str, default True
+        What segments learn from each other, of ``"drift"``, ``"start"``, ``"slopes"`` and ``"common"``; all of it, or nothing.
     budget : Budget or FleetBudget, optional
         The money for the labels of all segments. Where it does not bring all of them to their targets, they get the same relative
         gap, or the least weighted one; prices of segments and weights are those of :class:`~driftpace.fleet.FleetBudget`.
@@ -117,6 +124,7 @@ class Fleet:
         groups: str | None = None,
         segments: Sequence[str] | None = None,
         missing: MissingPolicy = "impute",
+        borrow: bool | Sequence[str] = True,
         budget: Budget | FleetBudget | None = None,
         executor: Any = None,
         progress: Callable[[int, int], None] | None = None,
@@ -127,6 +135,7 @@ class Fleet:
         self._method = method_of(loss, epsilon, rng, options)
         self._columns = columns_of(segment, target, features, weight, groups, missing)
         self._epsilons = targets_of(epsilons, self._method)
+        self._borrowing = Borrowing(parts=parts_of(borrow))
         self._budget = budget_of(budget, self._method)
         self._spent = Decimal(0)
         self._share: BudgetShare | None = None
@@ -137,6 +146,7 @@ class Fleet:
         self._period = 1
         self._keys: tuple[str, ...] = ()
         self._demands: dict[str, Demand] = {}
+        self._observed: dict[str, KnownRows] = {}
         self._add(segment_names(segments, "Fleet"))
 
     def fit_pool(self, pool: Any) -> None:
@@ -193,21 +203,25 @@ class Fleet:
         pools = self._pools(pool)
         open_segments = [name for name, one in self._segments.items() if not is_sized(one.state, pools(name))]
         known: Collection[str] = self._demands if open_segments and self._budget is not None else self._segments
-        work = {
-            name: SegmentWork(
-                method=self._method_of(name),
-                segment=self._begun(name),
-                pool=pools(name),
-                demand=self._budget is not None,
-            )
-            for name in self._segments
-            if name in set(open_segments) or name not in known
-        }
-        segments, demands = dict(self._segments), dict(self._demands)
-        for (name, sent), done in zip(work.items(), self._work(list(work.values())), strict=True):
-            segments[name] = _with_problem(done, sent.segment, self._period)
-            if done.demand is not None:
-                demands[name] = done.demand
+        chosen = {name for name in self._segments if name not in known} | set(open_segments)
+
+        def asked(lent: Segments) -> tuple[Segments, dict[str, Demand]]:
+            sent = [name for name in lent if name in chosen]
+            work = [
+                SegmentWork(
+                    method=self._method_of(name), segment=lent[name], pool=pools(name), demand=self._budget is not None
+                )
+                for name in sent
+            ]
+            after, demands = dict(lent), dict(self._demands)
+            for name, done in zip(sent, self._work(work), strict=True):
+                after[name] = _with_problem(done, lent[name], self._period)
+                if done.demand is not None:
+                    demands[name] = done.demand
+            return after, demands
+
+        begun = {name: self._begun(name) if name in chosen else one for name, one in self._segments.items()}
+        segments, demands = self._borrowing.sized(begun, open_segments, asked, self._observer(begun))
         if self._budget is not None and open_segments:
             before = {name: self._segments[name].state.order for name in open_segments}
             left = self._left() - self._budget.price(self._gathered())
@@ -306,7 +320,7 @@ class Fleet:
         """
         segment = self._segments[self._checked(name)]
         method = self._method_of(name)
-        body = tracker_body(method, segment.state, list(segment.reports))
+        body = tracker_body(method, with_lent(segment.state, segment.lent), list(segment.reports))
         encoding = self._encoding if segment.state.columns is not None else None
         body |= {
             "encoding": None if encoding is None else encoding.to_values(),
@@ -317,6 +331,21 @@ class Fleet:
             body["late"] = segment.late.to_body()
         return Tracker.from_body(body, {"loss": method.spec.loss})
 
+    def model(self, name: str) -> FloatArray | None:
+        """Return the coefficients of a segment, the intercept last; None before the columns are known.
+
+        Parameters
+        ----------
+        name : str
+            The segment.
+
+        Returns
+        -------
+        ndarray
+        """
+        coef = self._segments[self._checked(name, "Fleet.model")].state.coef
+        return None if coef is None else coef.copy()
+
     @property
     def budget(self) -> FleetBudget | None:
         """The budget of all segments; None where there is none."""
@@ -326,6 +355,11 @@ class Fleet:
     def money_left(self) -> Money | None:
         """What is left of the budget, the rows of the open period paid; below zero where more rows came than were requested."""
         return None if self._budget is None else self._left() - self._budget.price(self._gathered())
+
+    @property
+    def borrow(self) -> tuple[str, ...]:
+        """What segments learn from each other."""
+        return self._borrowing.parts
 
     @property
     def period(self) -> int:
@@ -365,6 +399,7 @@ class Fleet:
             {name: segment.reports for name, segment in self._segments.items()},
             {name: segment.first for name, segment in self._segments.items()},
             {name: segment.problems for name, segment in self._segments.items()},
+            {name: segment.freed for name, segment in self._segments.items()},
         )
 
     def __len__(self) -> int:
@@ -436,6 +471,7 @@ class Fleet:
             segments=MappingProxyType(dict(self._segments)),
             period=self._period,
             keys=self._keys,
+            borrowing=self._borrowing,
             budget=self._budget,
             spent=self._spent,
             share=self._share,
@@ -455,6 +491,7 @@ class Fleet:
         fleet._encoding, fleet._segments = state.encoding, dict(state.segments)
         fleet._period, fleet._keys, fleet._demands = state.period, state.keys, {}
         fleet._budget, fleet._spent, fleet._share = state.budget, state.spent, state.share
+        fleet._borrowing, fleet._observed = state.borrowing, {}
         fleet._executor = open_executor(executor, owner="Fleet")
         fleet._progress = checked_progress(progress)
         return fleet
@@ -467,25 +504,22 @@ class Fleet:
             if name not in segments:
                 segments[name] = self._fresh(name, encoding)
                 added.append(name)
-        done: dict[str, WorkDone] = {}
-        work: dict[str, SegmentWork] = {}
-        for name in segments if final else events:
-            method, segment = self._method_of(name, encoding), segments[name]
-            if final or segment.state.order is None:
-                work[name] = SegmentWork(method=method, segment=segment, event=events.get(name), close=final)
-            else:  # to add rows takes less time than to send the segment
-                done[name] = gathered(method, segment, events[name])
-        done |= zip(work, self._work(list(work.values())), strict=True)
+        segments = self._borrowing.with_starts(
+            segments, list(segments), self._observer(segments, encoding), unsized=True
+        )
         rejected = dict(rows.rejected)
         count = 0
-        for name, one in done.items():
+        for name, one in self._told(list(events), segments, events, encoding, close=False).items():
             segments[name] = _with_problem(one, segments[name], self._period)
             if one.problem is not None:
                 rejected[name] = one.problem
-            elif name in events:
+            else:
                 count += len(events[name].y)
                 problems = {at: why for at, why in segments[name].problems.items() if at != self._period}
                 segments[name] = replace(segments[name], problems=problems)
+        borrowing = self._borrowing
+        if final:
+            borrowing, segments = self._closed(segments, encoding, rejected)
         for name in rows.rejected:
             segments[name] = _with_why(segments[name], self._period, rows.rejected[name])
         period = self._period
@@ -497,8 +531,56 @@ class Fleet:
             }
             self._spent += self._budget.price(bought).amount
             self._demands, self._share = {}, None
+        self._observed = {} if final else self._observed
         self._segments, self._encoding, self._period = segments, encoding, period + 1 if final else period
+        self._borrowing = borrowing
         return Delivery(period=period, rows=count, rejected=rejected, added=tuple(added), closed=final)
+
+    def _closed(
+        self, segments: Segments, encoding: Encoding | None, rejected: dict[str, str]
+    ) -> tuple[Borrowing, Segments]:
+        """Return the fleet and its segments after the open period, once the rows of all of them are there."""
+        segments, told = self._borrowing.before_closing(segments, self._observer(segments, encoding))
+        for name, one in self._told(list(segments), segments, {}, encoding, close=True).items():
+            segments[name] = _with_problem(one, segments[name], self._period)
+            if one.problem is not None:
+                rejected[name] = one.problem
+        return self._borrowing.after_closing(segments, told, self._period)
+
+    def _told(
+        self,
+        names: Sequence[str],
+        segments: Mapping[str, Segment],
+        events: Mapping[str, TellEvent],
+        encoding: Encoding | None,
+        *,
+        close: bool,
+    ) -> dict[str, WorkDone]:
+        """Return what became of segments to which rows were added, or which were closed."""
+        done: dict[str, WorkDone] = {}
+        work: dict[str, SegmentWork] = {}
+        for name in names:
+            method, segment = self._method_of(name, encoding), segments[name]
+            if close or segment.state.order is None:
+                work[name] = SegmentWork(method=method, segment=segment, event=events.get(name), close=close)
+            else:  # to add rows takes less time than to send the segment
+                done[name] = gathered(method, segment, events[name])
+        return done | dict(zip(work, self._work(list(work.values())), strict=True))
+
+    def _observer(self, segments: Mapping[str, Segment], encoding: Encoding | None = None) -> Observe:
+        """Return what observes segments by their names."""
+
+        def observed(names: Sequence[str]) -> list[Observed]:
+            known = self._observed
+            new = [name for name in names if not (name in known and known[name].of(segments[name]))]
+            work = [SegmentWork(method=self._method_of(name, encoding), segment=segments[name]) for name in new]
+            chunks = [tuple(work[at : at + CHUNK]) for at in range(0, len(work), CHUNK)]
+            done = [one for some in self._executor.map(observe, chunks) for one in some]
+            for name, one in zip(new, done, strict=True):
+                known[name] = KnownRows.of_segment(segments[name], one)
+            return [known[name].observed for name in names]
+
+        return observed
 
     def _tell_late(self, rows: SegmentRows, period: int) -> Delivery:
         """Add rows to a closed period."""
@@ -587,6 +669,7 @@ class Fleet:
             reason=order.reason,
             status=order.status,
             problem=segment.problems.get(self._period),
+            freed=self._period in segment.freed,
         )
 
     def _pools(self, pool: int | Mapping[str, int] | None) -> Callable[[str], int | None]:

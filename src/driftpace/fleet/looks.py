@@ -257,6 +257,7 @@ def _judgement(
             shares=looks.shares[place, block].copy(),
             jumps=bank.jumps,
             periods=bank.periods,
+            expected_jumps=bank.expected_jumps,
         )
         for block, (bank, part) in enumerate(zip(state.banks, state.parts, strict=True))
     )

@@ -33,6 +33,8 @@ class SegmentOrder:
         What the rows cost; None where the fleet has no prices.
     problem : str, optional
         Why the last rows of the segment in this period were set aside.
+    freed : bool
+        Whether the segment drifts so unlike the others that it is not told how they drift.
     """
 
     segment: str
@@ -44,6 +46,7 @@ class SegmentOrder:
     status: str | None = None
     cost: Money | None = None
     problem: str | None = None
+    freed: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +110,7 @@ class FleetOrders:
         for name in ("samples", "risk", "epsilon"):
             columns[name] = [getattr(order, name) for order in self.orders]
         columns["outcome"] = [order.outcome.value for order in self.orders]
-        for name in ("reason", "status", "problem"):
+        for name in ("reason", "status", "problem", "freed"):
             columns[name] = [getattr(order, name) for order in self.orders]
         if any(order.cost is not None for order in self.orders):
             columns["cost"] = [None if order.cost is None else float(order.cost) for order in self.orders]
@@ -168,6 +171,8 @@ class FleetLedger(Mapping[str, History]):
         The period of the fleet in which each segment began.
     problems : mapping of str to mapping of int to str
         Why rows of a segment were set aside, by the period of the fleet.
+    freed : mapping of str to tuple of int, optional
+        The periods of the fleet in which a segment drifted so unlike the others that it was not told how they drift.
     """
 
     def __init__(
@@ -175,8 +180,9 @@ class FleetLedger(Mapping[str, History]):
         reports: Mapping[str, tuple[StepReport, ...]],
         first: Mapping[str, int],
         problems: Mapping[str, Mapping[int, str]],
+        freed: Mapping[str, tuple[int, ...]] | None = None,
     ) -> None:
-        self._reports, self._first, self._problems = reports, first, problems
+        self._reports, self._first, self._problems, self._freed = reports, first, problems, freed or {}
 
     def __getitem__(self, segment: str) -> History:
         """Return the history of a segment, whose periods count from its first one."""
@@ -193,14 +199,15 @@ class FleetLedger(Mapping[str, History]):
         whole = History(report for reports in self._reports.values() for report in reports)
         columns = whole.columns()
         columns.pop("assumptions")
-        names, periods, problems = [], [], []
+        names, periods, problems, freed = [], [], [], []
         for segment, reports in self._reports.items():
             for report in reports:
                 period = self._first[segment] + report.period - 1
                 names.append(segment)
                 periods.append(period)
                 problems.append(self._problems.get(segment, {}).get(period))
-        return {"segment": names, **columns, "period": periods, "problem": problems}
+                freed.append(period in self._freed.get(segment, ()))
+        return {"segment": names, **columns, "period": periods, "problem": problems, "freed": freed}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a data frame with one row for each segment and period.

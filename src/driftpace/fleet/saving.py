@@ -6,7 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 from driftpace.errors import StateFileError
+from driftpace.fleet.borrowing import Borrowing, parts_of
 from driftpace.fleet.budget import BudgetShare, FleetBudget
+from driftpace.fleet.common_movement import CommonMovement
+from driftpace.fleet.lent import Lent
 from driftpace.fleet.rows import FleetColumns
 from driftpace.fleet.segments import Segment
 from driftpace.records import StepReport
@@ -28,6 +31,7 @@ class FleetState:
     segments: Mapping[str, Segment]
     period: int
     keys: tuple[str, ...]
+    borrowing: Borrowing
     budget: FleetBudget | None = None
     spent: Decimal = Decimal(0)
     share: BudgetShare | None = None
@@ -64,6 +68,8 @@ def header_to_body(state: FleetState) -> dict[str, Any]:
         "period": state.period,
         "keys": list(state.keys),
         "budget": None if state.budget is None else [encode(one) for one in (state.budget, state.spent, state.share)],
+        "borrow": list(state.borrowing.parts),
+        "movement": encode(state.borrowing.movement),
     }
 
 
@@ -84,6 +90,7 @@ def from_body(body: Any, own: dict[str, Any]) -> FleetState:
             period=int(body["period"]),
             keys=tuple(body["keys"]),
             **_budget_of(body["budget"]),
+            borrowing=Borrowing(parts=parts_of(body["borrow"]), movement=_movement(body["movement"])),
         )
     except StateFileError:
         raise
@@ -105,7 +112,17 @@ def _segment_to_body(segment: Segment) -> dict[str, Any]:
         "reports": [encode(report) for report in segment.reports],
         "late": None if segment.late is None else segment.late.to_body(),
         "problems": [[period, why] for period, why in segment.problems.items()],
+        "lent": encode(segment.lent),
+        "odds": encode(segment.odds),
+        "freed": list(segment.freed),
     }
+
+
+def _movement(body: Any) -> CommonMovement:
+    movement = decode(body)
+    if not isinstance(movement, CommonMovement):
+        raise StateFileError("the common movement does not have the shape this version reads.")
+    return movement
 
 
 def _segment_from_body(body: Mapping[str, Any]) -> Segment:
@@ -113,6 +130,9 @@ def _segment_from_body(body: Mapping[str, Any]) -> Segment:
     reports = tuple(decode(report) for report in body["reports"])
     if not isinstance(state, AdaptiveMethodState) or not all(isinstance(report, StepReport) for report in reports):
         raise StateFileError("the state of a segment does not have the shape this version reads.")
+    lent = decode(body["lent"])
+    if not isinstance(lent, Lent):
+        raise StateFileError("what a segment is lent does not have the shape this version reads.")
     if len(reports) != state.period - 1:
         raise StateFileError(f"a segment has {len(reports)} reports and is in period {state.period}.")
     return Segment(
@@ -121,4 +141,7 @@ def _segment_from_body(body: Mapping[str, Any]) -> Segment:
         reports=reports,
         late=None if body["late"] is None else LateWindow.from_body(body["late"]),
         problems={int(period): str(why) for period, why in body["problems"]},
+        lent=lent,
+        odds=float(decode(body["odds"])),
+        freed=tuple(int(period) for period in body["freed"]),
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from driftpace.adaptive import aim_of, first_bank, step_costs
 from driftpace.errors import DriftpaceError, ProtocolError
+from driftpace.fleet.lent import NOTHING, Lent, with_lent
 from driftpace.fleet.looks import with_closing, with_decision
 from driftpace.planning import Demand
 from driftpace.records import Money, StepReport
@@ -30,7 +31,8 @@ class Segment:
     """A segment: the state of its method, its reports, and its last periods where labels may be late.
 
     ``first`` is the period of the fleet in which it began. ``problems`` says why its rows were set aside, by the period of the
-    fleet.
+    fleet. ``lent`` is what the other segments say of it in the open period; ``odds`` are the log odds that its level moves with
+    theirs, and ``freed`` the periods in which it was odd, so that it was not told how they drift.
     """
 
     first: int
@@ -38,6 +40,9 @@ class Segment:
     reports: tuple[StepReport, ...] = ()
     late: LateWindow | None = None
     problems: Mapping[int, str] = field(default_factory=dict)
+    lent: Lent = NOTHING
+    odds: float = 0.0
+    freed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -120,17 +125,16 @@ def _begun(work: SegmentWork, asked: WorkDone | None) -> WorkDone:
 
 def _asked(work: Sequence[SegmentWork]) -> list[WorkDone]:
     """Size open periods."""
-    states = with_decision([one.method for one in work], [one.segment.state for one in work])
-    return [
-        _ask(replace(one, segment=replace(one.segment, state=state))) for one, state in zip(work, states, strict=True)
-    ]
+    lent = [with_lent(one.segment.state, one.segment.lent) for one in work]
+    states = with_decision([one.method for one in work], lent)
+    return [_ask(one, state) for one, state in zip(work, states, strict=True)]
 
 
-def _ask(work: SegmentWork) -> WorkDone:
-    """Size the open period; rows on which that fails are withdrawn."""
+def _ask(work: SegmentWork, state: AdaptiveMethodState) -> WorkDone:
+    """Size the open period from its state with what is lent; rows on which that fails are withdrawn."""
     segment, problem = work.segment, None
     try:
-        state, _ = work.method.ask(segment.state, work.pool)
+        state, _ = work.method.ask(state, work.pool)
     except ProtocolError:  # a pool of another size is the mistake of the caller
         raise
     except FAULTS as error:
@@ -138,11 +142,12 @@ def _ask(work: SegmentWork) -> WorkDone:
             raise
         problem = sentence(error)
         segment = _without_rows(work.method, segment)
-        state, _ = work.method.ask(segment.state, work.pool)
+        state, _ = work.method.ask(with_lent(segment.state, segment.lent), work.pool)
     demand = _demand(work.method, state) if work.demand else None
     if problem is None:
         return WorkDone(order=state.order, demand=demand)
-    return WorkDone(segment=replace(segment, state=replace(state, looks=())), problem=problem, demand=demand)
+    asked = replace(segment, state=replace(segment.state, order=state.order, looks=()))
+    return WorkDone(segment=asked, problem=problem, demand=demand)
 
 
 def _demand(method: AdaptiveMethod, state: AdaptiveMethodState) -> Demand:
@@ -209,25 +214,27 @@ def gathered(method: AdaptiveMethod, segment: Segment, event: TellEvent) -> Work
 
 def _closed(open_segments: Sequence[tuple[AdaptiveMethod, Segment]]) -> list[WorkDone]:
     """Close open periods; rows on which that fails are withdrawn."""
-    methods, states = [method for method, _ in open_segments], [segment.state for _, segment in open_segments]
+    methods = [method for method, _ in open_segments]
+    lent = [with_lent(segment.state, segment.lent) for _, segment in open_segments]
     done = []
-    for (method, segment), state in zip(open_segments, with_closing(methods, states), strict=True):
+    for (method, segment), state in zip(open_segments, with_closing(methods, lent), strict=True):
         try:
-            done.append(WorkDone(segment=_after(method, replace(segment, state=state))))
+            done.append(WorkDone(segment=_after(method, segment, state)))
         except FAULTS as error:
             if not segment.state.gathered:
                 raise
-            after = _after(method, _without_rows(method, segment))
+            empty = _without_rows(method, segment)
+            after = _after(method, empty, with_lent(empty.state, empty.lent))
             done.append(WorkDone(segment=after, problem=sentence(error)))
     return done
 
 
-def _after(method: AdaptiveMethod, segment: Segment) -> Segment:
-    """Return a segment after its open period; only the last report keeps its checks, so that memory stays small."""
+def _after(method: AdaptiveMethod, segment: Segment, ready: AdaptiveMethodState) -> Segment:
+    """Return a segment after its open period, ``ready`` with what is lent; only the last report keeps its checks."""
     before = segment.state
     with np.errstate(over="ignore", invalid="ignore"):
-        state, report = method.close(before)
-    late = None if segment.late is None else segment.late.after_close(before, state)
+        state, report = method.close(ready)
+    late = None if segment.late is None else segment.late.after_close(before, state, segment.lent)
     earlier = segment.reports
     if earlier and earlier[-1].assumptions:
         earlier = (*earlier[:-1], replace(earlier[-1], assumptions=()))
@@ -246,7 +253,7 @@ def _tell_late(work: SegmentWork) -> WorkDone:
     assert period is not None
     assert segment.late is not None
     try:
-        late, state, reports = segment.late.tell_late(work.method, segment.state, period, event)
+        late, state, reports = segment.late.tell_late(work.method, segment.state, period, event, with_lent)
     except FAULTS as error:
         return WorkDone(segment=segment, problem=sentence(error))
     last = len(reports) - 1

@@ -122,12 +122,17 @@ TYPES: dict[str, str] = {
     "adaptive.bank": "driftpace.adaptive.bank:Bank",
     "adaptive.coordinates": "driftpace.adaptive.coordinates:Coordinates",
     "adaptive.drift-models": "driftpace.adaptive.models:DriftModels",
+    "adaptive.expected": "driftpace.adaptive.expected:ExpectedModel",
     "adaptive.closed-order": "driftpace.adaptive.delay:ClosedOrder",
     "adaptive.moments": "driftpace.adaptive.delay:Moments",
     "adaptive.memory": "driftpace.adaptive.memory:Memory",
     "adaptive.metric-memory": "driftpace.adaptive:MetricMemory",
     "adaptive.metric-target": "driftpace.adaptive:MetricTarget",
     "adaptive.noise-memory": "driftpace.adaptive.noise:NoiseMemory",
+    "adaptive.noise-sums": "driftpace.adaptive.noise:NoiseSums",
+    # fleets
+    "fleet.lent": "driftpace.fleet.lent:Lent",
+    "fleet.common-movement": "driftpace.fleet.common_movement:CommonMovement",
     # the wide method
     "model.rows": "driftpace.models:ScoredRows",
     "model.gain": "driftpace.models:Gain",

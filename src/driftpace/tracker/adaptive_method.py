@@ -259,6 +259,11 @@ class AdaptiveMethod(ModelMethod):
             rows = rows.select(~kept)
         return PeriodRows(batches=state.batches, fitted=until, adaptive=adaptive, rows=rows)
 
+    def open_rows(self, state: AdaptiveMethodState) -> tuple[AdaptiveState, DesignRows]:
+        """Return the rows of the open period that are fitted, and the state with the center of their columns."""
+        assert state.adaptive is not None
+        return self._period_rows(state, state.adaptive, ~self._held_out_rows(state))
+
     def held_out(self, state: AdaptiveMethodState) -> BoolArray | None:
         """Return which rows of the open period are held out for the audit; None where none ever are."""
         return None if self.config.audit is None else self._held_out_rows(state)

@@ -4,7 +4,7 @@ For each of the last ``delay`` periods the state at its start, its orders and it
 much memory as so many states and their rows take. Late rows are added to their period, and the periods since are absorbed again.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -25,11 +25,15 @@ from driftpace.tracker.revision import Orders, orders_of, to_decide_again, with_
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class KeptPeriod:
-    """A period: the state at its start, the orders when it was closed, none while it is open, and its rows."""
+    """A period: the state at its start, the orders when it was closed, none while it is open, and its rows.
+
+    ``lent`` is what others said of the period when it was closed, where there are others.
+    """
 
     start: Any
     orders: Orders = ()
     events: tuple[TellEvent, ...] = ()
+    lent: Any = None
 
     def gathered(self, method: Method) -> Any:
         """Return the state before the period is closed."""
@@ -56,15 +60,23 @@ class LateWindow:
         """Return the window after the rows of the open period were withdrawn."""
         return replace(self, opened=replace(self.opened, events=()))
 
-    def after_close(self, before: Any, after: Any) -> Self:
+    def after_close(self, before: Any, after: Any, lent: Any = None) -> Self:
         """Return the window after the open period was closed, from one state to the next."""
-        closed = (*self.closed, replace(self.opened, orders=orders_of(before)))
+        closed = (*self.closed, replace(self.opened, orders=orders_of(before), lent=lent))
         return replace(self, closed=closed[-self.delay :], opened=KeptPeriod(start=after))
 
     def tell_late(
-        self, method: Method, state: Any, period: int, event: TellEvent
+        self,
+        method: Method,
+        state: Any,
+        period: int,
+        event: TellEvent,
+        lend: Callable[[Any, Any], Any] = lambda state, _: state,
     ) -> tuple[Self, Any, tuple[StepReport, ...]]:
-        """Add rows to a closed period; return the window, the state, and the reports of the periods absorbed again."""
+        """Add rows to a closed period; return the window, the state, and the reports of the periods absorbed again.
+
+        ``lend`` gives the state of a period with what was lent.
+        """
         place = next((place for place, kept in enumerate(self.closed) if kept.start.period == period), None)
         if place is None:
             periods = [kept.start.period for kept in self.closed]
@@ -79,7 +91,7 @@ class LateWindow:
         for kept in (late, *self.closed[place + 1 :]):
             again = replace(kept, start=start)
             with np.errstate(over="ignore", invalid="ignore"):
-                start, report = method.close(again.gathered(method))
+                start, report = method.close(lend(again.gathered(method), again.lent))
             closed.append(again)
             reports.append(report)
         opened = replace(self.opened, start=start)
@@ -133,6 +145,7 @@ def _period_to_body(kept: KeptPeriod) -> dict[str, Any]:
         "start": encode_state(kept.start),
         "orders": [encode(order) for order in kept.orders],
         "events": [{name: encode(getattr(event, name)) for name in _FIELDS} for event in kept.events],
+        **({} if kept.lent is None else {"lent": encode(kept.lent)}),
     }
 
 
@@ -141,4 +154,5 @@ def _period_from_body(body: Mapping[str, Any]) -> KeptPeriod:
         start=decode_state(body["start"]),
         orders=tuple(decode(order) for order in body["orders"]),
         events=tuple(TellEvent(**{name: decode(event[name]) for name in _FIELDS}) for event in body["events"]),
+        lent=decode(body.get("lent")),
     )
