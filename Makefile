@@ -73,11 +73,16 @@ mlflow:
 	.venv-mlflow/bin/pytest tests/mlflow
 
 # Campaigns in jobs of Airflow, Prefect and Dagster, each in an environment of its own, because their requirements contradict each other.
-platforms:
-	for name in airflow prefect dagster; do \
-		test -x .venv-$$name/bin/pytest || ($(PYTHON) -m venv .venv-$$name && .venv-$$name/bin/pip install --quiet -e '.[store]' $$(test $$name = airflow && echo apache-airflow || echo $$name) pytest==9.2.0 pytest-timeout==2.4.0 hypothesis) && \
-		.venv-$$name/bin/pytest tests/platforms || exit 1; \
-	done
+platforms: .venv-airflow/.ready .venv-prefect/.ready .venv-dagster/.ready
+	for name in airflow prefect dagster; do .venv-$$name/bin/pytest tests/platforms || exit 1; done
+
+.venv-airflow/.ready: PLATFORM = apache-airflow==3.3.2
+.venv-prefect/.ready: PLATFORM = prefect==3.8.8 'fastapi<0.150'
+.venv-dagster/.ready: PLATFORM = dagster==1.13.28
+.venv-%/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/pip install --quiet -e '.[store]' $(PLATFORM) pytest==9.2.0 pytest-timeout==2.4.0 hypothesis
+	touch $@
 
 # Fleets on Ray and Spark, whose Java runtime is Debian's package where it is missing, in an environment of their own; make test runs Dask.
 engines:

@@ -8,7 +8,7 @@ import dagster as dg
 
 from driftpace.campaign import jobs
 
-WEEKS = dg.WeeklyPartitionsDefinition(start_date="2026-11-02")
+WEEKS = dg.WeeklyPartitionsDefinition(start_date="2025-01-06", day_offset=1)  # Mondays
 
 
 class Labels(dg.ConfigurableResource):

@@ -17,7 +17,7 @@ def test_assets_of_a_week(shops: Path) -> None:
     labels = Labels(
         campaign="shops", storage=str(shops / "driftpace.db"), pool=str(shops / "pool.csv"), folder=str(shops)
     )
-    week = "2026-11-09"
+    week = "2025-01-13"
     for _ in range(2):
         assert dagster.materialize([tasks], partition_key=week, resources={"labels": labels}).success
     label(shops / f"tasks-{week}.csv", shops / f"labels-{week}.csv")

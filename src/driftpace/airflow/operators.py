@@ -21,7 +21,7 @@ else:
     BaseSensorOperator = BaseOperator
 
 
-class _Step:
+class _Step(BaseOperator):
     """The campaign, the period and the store of a task; the fields are templates.
 
     Parameters
@@ -60,7 +60,7 @@ class _Step:
         return {"key": self.key, "storage": place}
 
 
-class AskOperator(_Step, BaseOperator):
+class AskOperator(_Step):
     """Ask how many rows a period needs, and write those that are drawn from a pool.
 
     Parameters
@@ -82,7 +82,7 @@ class AskOperator(_Step, BaseOperator):
         return jobs.ask(self.campaign, select=self.select, out=self.out, who="airflow", **self.where())
 
 
-class TellOperator(_Step, BaseOperator):
+class TellOperator(_Step):
     """Deliver a file of labelled rows, which counts once.
 
     Parameters
@@ -104,7 +104,7 @@ class TellOperator(_Step, BaseOperator):
         return jobs.tell(self.campaign, self.file, who="airflow", **self.where())
 
 
-class CloseOperator(_Step, BaseOperator):
+class CloseOperator(_Step):
     """Close a period with the rows received; one that is closed stays as it is. Parameters as for :class:`AskOperator`."""
 
     def execute(self, context: Any) -> dict[str, Any]:  # noqa: ARG002  Airflow passes it

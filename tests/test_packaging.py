@@ -11,7 +11,7 @@ import pytest
 
 from driftpace.cli.app import COMMANDS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 CONTAINER = (ROOT / "packaging" / "Containerfile").read_text()
 UNIT = ROOT / "packaging" / "driftpace.service"
 
