@@ -1,6 +1,11 @@
+import json
+import re
+from pathlib import Path
+
 import numpy as np
 from prometheus_client.parser import text_string_to_metric_families
 
+from driftpace.service.metrics import Metrics
 from driftpace.storage.base import Store
 from tests.reference.periods import as_csv, begun, rows
 from tests.reference.serving import Serving
@@ -47,3 +52,18 @@ def test_label_cardinality_is_bounded(served: Serving) -> None:
     text = served.client.get("/metrics").text
     assert value(text, "driftpace_http_requests_total", route="none", method="GET", status="404") == 30
     assert value(text, "driftpace_http_requests_total", route="none", method="other") == 30
+
+
+def test_the_example_of_a_dashboard_uses_all_metrics_and_no_others() -> None:
+    page = json.loads((Path(__file__).parents[2] / "examples" / "grafana" / "driftpace.json").read_text())
+    used = {
+        name
+        for panel in page["panels"]
+        for target in panel["targets"]
+        for name in re.findall(r"driftpace_\w+", target["expr"])
+    }
+    families = {family.name: family.type for family in Metrics().registry.collect()}
+    ends = {"counter": "_total", "histogram": "_bucket", "gauge": ""}
+    assert used == {name + ends[kind] for name, kind in families.items()}
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in page["panels"]]
+    assert len(set(places)) == len(places)

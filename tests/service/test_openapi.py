@@ -34,6 +34,8 @@ NOT_ASKED = [schemathesis.checks.positive_data_acceptance]  # what is well forme
 OF_THE_CAMPAIGN = {
     "/api/campaigns/{name}/amend": {"new_classes", "unknown_categories"},
     "/api/campaigns/{name}/undo": {"delivery", "entry", "period"},
+    "/api/campaigns/{name}/fleet/undo": {"delivery", "entry", "period"},
+    "/api/campaigns/{name}/fleet/segments/{segment}": {"segment"},
     "/api/campaigns/{name}/budget": {
         "fixed",
         "minimum",

@@ -1,5 +1,6 @@
 """``driftpace serve``: dashboard and REST API."""
 
+import os
 from typing import Annotated
 
 import typer
@@ -39,6 +40,17 @@ def serve(
             min=0.0,
         ),
     ] = 0.0,
+    alert_webhook: Annotated[
+        list[str] | None,
+        typer.Option(help="Address that alerts are posted to, signed with DRIFTPACE_ALERT_SECRET; repeat for several."),
+    ] = None,
+    alert_mail: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Alerts by e-mail: smtps://user:password@host?from=a@b.org&to=c@d.org. Also in DRIFTPACE_ALERT_MAIL.",
+            envvar="DRIFTPACE_ALERT_MAIL",
+        ),
+    ] = None,
     form: Shown = Form.TABLE,
     storage: Storage = None,
 ) -> None:
@@ -60,6 +72,9 @@ def serve(
         user_role=None if user_role == "none" else user_role,
         dashboard=dashboard,
         drain_seconds=drain_seconds,
+        alert_webhooks=alert_webhook or (),
+        alert_mail=alert_mail or (),
+        alert_secret=os.environ.get("DRIFTPACE_ALERT_SECRET", ""),
         on_listening=_print_address if form is Form.JSON else None,
     )
 

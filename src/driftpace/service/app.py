@@ -51,7 +51,7 @@ def create_app(
     >>> from driftpace.storage import MemoryStore
     >>> app = create_app(MemoryStore(), dashboard=False)
     >>> sorted(app.openapi()["paths"])[:2]
-    ['/api/campaigns', '/api/campaigns/{name}']
+    ['/api/alerts', '/api/campaigns']
     """
     access = Access() if access is None else access
     service = Service.create(store, access, ServiceLimits() if limits is None else limits)

@@ -28,7 +28,7 @@ _ORDERS = re.compile(
     r"/api/campaigns/[^/]+/(orders|orders/current/(approve|override)|undo|retrain|fleet/(orders|undo))"
 )
 _CAMPAIGN = re.compile(r"/(?:api/)?(?:campaigns|hooks/label-studio)/([^/]+)(?:/.*)?")
-_SHARED = re.compile(r"/(check|api/(session|docs|openapi\.json|check|schema|campaigns))?")
+_SHARED = re.compile(r"/(check|api/(session|docs|openapi\.json|alerts|check|schema|campaigns))?")
 _HOOK = re.compile(r"/api/hooks/[^/]+/[^/]+")
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from driftpace.service.request_schemas import Count, Key, Reason, RequestModel, SegmentName
+from driftpace.service.request_schemas import WHOLE, Count, Key, Reason, RequestModel, SegmentName
 from driftpace.service.response_schemas import ResponseModel
 
 SortColumn = Literal[
@@ -24,9 +24,9 @@ class FleetAskRequest(RequestModel):
 class FleetUndoRequest(RequestModel):
     """What to undo (a log entry, a delivery by its name or file, or the period closed last), and why."""
 
-    entry: Annotated[int, Field(ge=1, le=10**12)] | None = None
+    entry: Annotated[int, Field(ge=1, le=10**12), WHOLE] | None = None
     delivery: Key | None = None
-    period: Annotated[int, Field(ge=1, le=10**9)] | None = None
+    period: Annotated[int, Field(ge=1, le=10**9), WHOLE] | None = None
     reason: Reason
 
 

@@ -60,6 +60,8 @@ class ServiceLimits:
         Periods that may be planned.
     ready_seconds : float
         Time that ``/readyz`` waits for the store.
+    alert_seconds : float
+        Interval at which alerts are looked for and sent.
     session_hours : float
         Time after which a browser session expires.
 
@@ -100,6 +102,7 @@ class ServiceLimits:
     kept_periods: int = 20_000
     horizon: int = 520
     ready_seconds: float = 1.0
+    alert_seconds: float = 60.0
     session_hours: float = 12.0
 
     def __post_init__(self) -> None:

@@ -2,21 +2,30 @@
 
 import time
 from collections import Counter as Tally
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from driftpace.campaign import Receipt, Stage
+from driftpace.campaign.alerts import ALERT_KINDS, find_alerts
 from driftpace.campaign.fleet import FleetReceipt
 from driftpace.campaign.fleet.campaign import is_fleet
-from driftpace.storage.base import Store
+from driftpace.storage.base import Head, Store
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _COUNT_INTERVAL = 60.0
 _PAGE = 1000
 _MOST_FLEETS = 100
 """Fleets that have gauges of their own."""
+
+
+class Listed(Protocol):
+    """What lists the heads of campaigns, such as a store."""
+
+    def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
+        """Return heads ordered by name."""
+        ...
 
 
 class Metrics:
@@ -45,6 +54,7 @@ class Metrics:
         self._fits = Histogram("driftpace_fit_seconds", "Seconds of model fits.", buckets=_BUCKETS, registry=registry)
         self.store_errors = Counter("driftpace_store_errors", "Requests that failed in the store.", registry=registry)
         self._campaigns = Gauge("driftpace_campaigns", "Campaigns by stage.", ("stage",), registry=registry)
+        self._alerts = Gauge("driftpace_alerts", "Alerts that hold, by kind.", ("kind",), registry=registry)
         fleet = ("fleet",)
         self._segments = Gauge(
             "driftpace_fleet_segments",
@@ -90,7 +100,11 @@ class Metrics:
         now = time.monotonic()
         if now - self._counted_at >= _COUNT_INTERVAL:
             self._counted_at = now
-            summaries = list(_summaries(store))
+            heads = all_heads(store)
+            summaries = [(head.name, head.summary) for head in heads]
+            alerts = Tally(alert.kind for alert in find_alerts(heads))
+            for kind in ALERT_KINDS:
+                self._alerts.labels(kind).set(alerts[kind])
             stages = Tally(str(summary.get("stage")) for _, summary in summaries)
             for stage in Stage:
                 self._campaigns.labels(stage.value).set(stages[stage.value])
@@ -110,8 +124,9 @@ class Metrics:
                 self._outcomes.labels(name, outcome).set(count)
 
 
-def _summaries(store: Store) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    after = ""
-    while page := store.heads(after=after, limit=_PAGE):
-        yield from ((head.name, head.summary) for head in page)
-        after = page[-1].name
+def all_heads(store: Listed) -> list[Head]:
+    """Return the heads of all campaigns, read in pages."""
+    heads: list[Head] = []
+    while page := store.heads(after=heads[-1].name if heads else "", limit=_PAGE):
+        heads += page
+    return heads

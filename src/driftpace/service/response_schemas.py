@@ -475,6 +475,22 @@ class HeadResponse(ResponseModel):
     updated_at: str
 
 
+class AlertItem(ResponseModel):
+    """Something about a campaign that somebody should look at; ``key`` stays the same for as long as it holds in a period."""
+
+    campaign: str
+    kind: Literal["overdue", "unsupported", "money"]
+    period: int
+    sentence: str
+    key: str
+
+
+class AlertsResponse(ResponseModel):
+    """The alerts that hold, by campaign."""
+
+    alerts: list[AlertItem]
+
+
 class CampaignsResponse(ResponseModel):
     """A page of campaigns; ``next`` is the ``after`` of the next page, ``total`` the number of matches."""
 

@@ -23,6 +23,7 @@ from driftpace.service.app import create_app
 from driftpace.service.errors import ApiError, busy_error, json_error
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.logging import LOGGER, LogFields, configure_logging, default_headers
+from driftpace.service.notifications import Mailbox, Notifier, Webhook
 from driftpace.storage import open_store
 from driftpace.storage.base import Store
 
@@ -41,6 +42,9 @@ def run(  # noqa: PLR0913  public API
     limits: ServiceLimits | None = None,
     dashboard: bool = True,
     drain_seconds: float = 0.0,
+    alert_webhooks: Sequence[str] = (),
+    alert_mail: Sequence[str] = (),
+    alert_secret: str = "",
     on_listening: Callable[[str, str], None] | None = None,
 ) -> None:
     """Serve the campaigns of a store until interrupted.
@@ -68,6 +72,10 @@ def run(  # noqa: PLR0913  public API
     drain_seconds : float
         Seconds between SIGTERM and the end, in which ``/readyz`` answers 503 so that a load balancer sends requests elsewhere, and
         those that arrive are answered.
+    alert_webhooks, alert_mail : sequence of str
+        Addresses that alerts are sent to: ``https://...``, and ``smtps://user:password@host?from=a@b.org&to=c@d.org``.
+    alert_secret : str
+        What signs webhooks.
     on_listening : callable, optional
         Called with the store and the address once the service listens; by default both are printed.
 
@@ -81,6 +89,10 @@ def run(  # noqa: PLR0913  public API
     if port > 65_535:
         raise ParameterError(f"must be at most 65535; got {port}.", owner="serve", name="port")
     limits = ServiceLimits() if limits is None else limits
+    targets: list[Webhook | Mailbox] = [
+        *(Webhook(url, secret=alert_secret) for url in alert_webhooks),
+        *map(Mailbox, alert_mail),
+    ]
     access = Access(
         host=host,
         token_always=token_always,
@@ -100,12 +112,16 @@ def run(  # noqa: PLR0913  public API
             handler = configure_logging()
             url_host = f"[{host}]" if ":" in host else host
             (on_listening or print_address)(store.url, f"http://{url_host}:{actual_port}")
+            notifier = Notifier(store, targets)
+            if targets:
+                notifier.start(seconds=limits.alert_seconds)
             try:
                 with _single_threaded_algebra():
                     server.run(sockets=[listening])
             except KeyboardInterrupt:
                 pass
             finally:
+                notifier.stop()
                 handler.flush()
     finally:
         store.close()

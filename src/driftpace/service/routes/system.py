@@ -1,16 +1,19 @@
 """Routes of the service itself: login, logout, the current caller, liveness, readiness and metrics."""
 
+from dataclasses import asdict
 from urllib.parse import parse_qs
 
 from fastapi import APIRouter, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from driftpace.campaign.alerts import find_alerts
 from driftpace.service.auth import find_token
 from driftpace.service.authentication import is_secure, local_path, set_cookie
 from driftpace.service.errors import busy_error, error_responses
 from driftpace.service.logging import peer_of
-from driftpace.service.response_schemas import HealthResponse, SessionResponse, json_response
-from driftpace.service.state import caller_of, service_of
+from driftpace.service.metrics import all_heads
+from driftpace.service.response_schemas import AlertsResponse, HealthResponse, SessionResponse, json_response
+from driftpace.service.state import caller_of, campaigns_of, service_of
 from driftpace.service.templating import login_page
 
 router = APIRouter()
@@ -87,6 +90,18 @@ def _form_fields(body: bytes) -> dict[str, str]:
         return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace"), max_num_fields=5).items()}
     except ValueError:  # more fields than the form has
         return {}
+
+
+@router.get("/api/alerts", tags=["campaigns"], response_model=AlertsResponse, responses=error_responses())
+async def alerts(request: Request) -> Response:
+    """Return what somebody should look at: orders that wait too long, targets that are not supported, money nearly spent."""
+    campaigns = campaigns_of(request)
+
+    def read() -> Response:
+        found = find_alerts(all_heads(campaigns))
+        return json_response({"alerts": [{**asdict(alert), "key": alert.key} for alert in found]})
+
+    return await service_of(request).reads.run(read)
 
 
 @router.get("/healthz", tags=["health"], response_model=HealthResponse)
