@@ -97,7 +97,7 @@ def _newest() -> int:
 
 
 def _version(place: str) -> int:
-    from driftpace.storage.sql.transfer import version_at
+    from driftpace.storage.transfer import version_at
 
     return version_at(place, wait=WAIT)
 
@@ -110,7 +110,7 @@ def _backup_place(place: str, version: int) -> Path:
 
 
 def _upgraded(place: str, *, who: str) -> Upgrade:
-    from driftpace.storage.sql.transfer import upgrade_tables
+    from driftpace.storage.transfer import upgrade_tables
 
     before = _version(place)
     upgrade_tables(place, wait=WAIT)

@@ -109,7 +109,7 @@ def restore(path: str | os.PathLike[str], storage: str | os.PathLike[str]) -> Ba
     """
     backup = read_backup(Path(path))
     if is_postgres(storage):
-        from driftpace.storage.sql.transfer import copy_in
+        from driftpace.storage.transfer import copy_in
 
         copy_in(backup.path, os.fspath(storage), wait=WAIT)
         return backup
@@ -190,7 +190,7 @@ def _copy_pages(source: sqlite3.Connection, place: Path) -> None:
 
 
 def _copy_tables_out(address: str, place: Path) -> None:
-    from driftpace.storage.sql.transfer import copy_out
+    from driftpace.storage.transfer import copy_out
 
     copy_out(address, place, wait=WAIT)
 

@@ -11,7 +11,7 @@ from driftpace.errors import StorageError
 from driftpace.storage import open_store
 from driftpace.storage.sql import schema
 from driftpace.storage.sql.schema import APPLICATION_ID, METADATA, VERSION, bring_up, version_of
-from driftpace.storage.sql.transfer import upgrade_tables
+from driftpace.storage.transfer import upgrade_tables
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")  # of newer Pythons
 
