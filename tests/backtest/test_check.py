@@ -375,3 +375,16 @@ def test_codes_and_odd_targets_are_said(rng: np.random.Generator) -> None:
     assert odd.problems == ("target 'y' must be numeric; row 41 has 'oops'.",)
     commas = check_table(table | {"y": [number.replace(".", ",") for number in numbers]}, target="y")
     assert "write numbers as 1234.5" in commas.problems[0]
+
+
+def test_what_to_do_with_many_categories_is_said(rng: np.random.Generator) -> None:
+    """Hashed categories may need fewer labels as means; texts that look like ids are used where they are named."""
+    rows = 1500
+    town = [f"town {number}" for number in rng.integers(200, size=rows)]
+    order = [f"order {number}" for number in range(rows)]
+    x = rng.normal(size=rows)
+    table = {"week": np.arange(rows) // 250, "x": x, "town": town, "order": order, "y": x + rng.normal(size=rows)}
+    lines = check_lines(check_table(table, period="week", target="y"))
+    texts = [text for _, text in lines]
+    assert "Means of the target by town (tables.TargetEncoder) may take far fewer labels." in texts
+    assert ("Left out", "order (free text or ids; --features uses the columns that it names)") in lines

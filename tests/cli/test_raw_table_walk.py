@@ -60,7 +60,13 @@ def rare(rows: list[dict[str, str]]) -> int:
 def test_the_walk(raw: Path, run: Run) -> None:
     code, out, err = run("check", "visits.csv", "--target", "spend", "--period", "visited:month")
     assert code == 0
-    for part in ("3 periods", "store", "295 rarer values are store=other", "customer (free text or ids)", "none found"):
+    for part in (
+        "3 periods",
+        "store",
+        "295 rarer values are store=other",
+        "customer (free text or ids; --features uses",
+        "none found",
+    ):
         assert part in out
     code, out, err = run("init", "spend", *INIT)
     assert (code, err) == (0, "")

@@ -27,7 +27,7 @@ def check_lines(check: TableCheck, file: str = "FILE") -> list[Line]:
         lines.append(("Features", _features(check)))
     lines += _left_out(check)
     more = [f"and {len(check.notes) - MOST_LISTED} more, in --format json."] if len(check.notes) > MOST_LISTED else []
-    lines += _titled("Notes", [*check.notes[:MOST_LISTED], *more])
+    lines += _titled("Notes", [*check.notes[:MOST_LISTED], *more, *_many_categories(check)])
     lines += _leakage(check)
     if check.drift is not None:
         lines.append(("Drift", drift_sentence(check.drift)))
@@ -41,6 +41,14 @@ def check_lines(check: TableCheck, file: str = "FILE") -> list[Line]:
     if check.init_command is not None:
         lines.append(("Campaign", check.init_command.replace("FILE", file, 1)))
     return lines
+
+
+def _many_categories(check: TableCheck) -> list[str]:
+    """Return what may take fewer labels than hashed categories do."""
+    hashed = [note.partition(" became ")[0] for note in check.notes if " are hashed into " in note]
+    if not hashed:
+        return []
+    return [f"Means of the target by {' and by '.join(hashed)} (tables.TargetEncoder) may take far fewer labels."]
 
 
 def _titled(label: str, texts: Sequence[str]) -> list[Line]:
@@ -105,7 +113,10 @@ def _left_out(check: TableCheck) -> list[Line]:
     reasons: dict[str, list[str]] = {}
     for name, reason in check.left_out.items():
         reasons.setdefault(reason, []).append(name)
-    hints = {"dates": "dates; --calendar month,weekday makes features of them"}
+    hints = {
+        "dates": "dates; --calendar month,weekday makes features of them",
+        "free text or ids": "free text or ids; --features uses the columns that it names",
+    }
     listed = "; ".join(f"{_listed(names)} ({hints.get(reason, reason)})" for reason, names in reasons.items())
     return [("Left out", listed)]
 
