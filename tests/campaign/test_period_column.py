@@ -9,7 +9,9 @@ from driftpace.campaign import Campaign, Definition
 from driftpace.campaign.inference import infer_definition
 from driftpace.campaign.packing import unpack_rows
 from driftpace.campaign.period_column import check_period_key
+from driftpace.campaign.records import CheckVerdict
 from driftpace.campaign.text import receipt_sentence
+from driftpace.campaign.verification import verify_campaign
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage import MemoryStore
 
@@ -206,3 +208,16 @@ def test_calendar_features_are_read_alike_in_every_file_too() -> None:
     campaign.tell_table(dated(EUROPEAN, first=10), final=False)
     seq = campaign.log(kinds=("delivered",))[-1].seq
     assert not unpack_rows(store.rows("sales", [seq])[seq]).event.X[:, 1:].any()  # all of March
+
+
+def test_late_rows_of_several_months_in_one_file_are_verified() -> None:
+    store = MemoryStore()
+    campaign = Campaign.create(VALUES, storage=store)
+    for month in (1, 2, 3):
+        campaign.ask(key=f"2026-{month:02}")
+        campaign.tell_table({name: cells[:20] for name, cells in table(month).items()}, final=True)
+    late = {name: cells[20:40] + cells[60:80] for name, cells in table(1, 2).items()}
+    assert [part.period for part in campaign.tell_table(late).late] == [1, 2]
+    assert campaign.undo(campaign.log(kinds=("delivered",))[-1].seq, reason="wrong").revision is not None
+    found = verify_campaign("sales", store)
+    assert (found.verdict, found.sentence.rpartition(", ")[2]) == (CheckVerdict.PASS, "recomputed: identical.")
