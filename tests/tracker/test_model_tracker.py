@@ -387,4 +387,4 @@ def test_a_new_base_of_other_columns_is_refused_and_nothing_is_lost(model: Any, 
 
 def test_seeds_are_checked(model: Any) -> None:
     with pytest.raises(ParameterError, match=r"for_model\(rng=...\) must be a Generator, a whole number or None"):
-        Tracker.for_model(model, epsilon=0.1, rng="seven")  # type: ignore[arg-type]
+        Tracker.for_model(model, epsilon=0.1, rng="seven")

@@ -61,6 +61,8 @@ class ModelAdapter(ABC):
     """Whether :meth:`restore` needs the model again, because only its weights are saved."""
     takes_offset: bool = False
     """Whether :meth:`refit` can start from given scores."""
+    hard: bool = False
+    """Whether its scores only say which class is predicted: no head can use them, and its loss is the share of errors."""
     corrections: int = 0
     """How many corrections of a first base it consists of."""
 

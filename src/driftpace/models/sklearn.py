@@ -14,6 +14,7 @@ from driftpace.models.adapter import (
     class_labels,
     log_odds,
     one_line,
+    plain,
 )
 from driftpace.models.packing import pack, unpack
 from driftpace.typing import FloatArray, IntArray
@@ -40,6 +41,8 @@ _LOG_MEANS = {
 
 class SklearnAdapter(ModelAdapter):
     """A fitted estimator or pipeline: its log-odds, decision function or predictions, and its leaves.
+
+    A classifier with neither probabilities nor a decision function is ``hard``.
 
     Regressors are trained from given scores by their residuals. Classifiers cannot be: they are trained from nothing. A search
     over parameters is taken for the best estimator that it found.
@@ -86,12 +89,7 @@ class SklearnAdapter(ModelAdapter):
     def _set_classes(self, model: Any, labels: Any) -> None:
         if isinstance(model.classes_, list):
             raise ParameterError("must have one target; got a classifier of several.", owner="adapt", name="model")
-        if not hasattr(model, "predict_proba") and not hasattr(model, "decision_function"):
-            raise ParameterError(
-                f"must have predict_proba() or decision_function(); {type(model).__name__} has neither.",
-                owner="adapt",
-                name="model",
-            )
+        self.hard = not hasattr(model, "predict_proba") and not hasattr(model, "decision_function")
         self.labels = class_labels(len(model.classes_), labels, model.classes_)
         self.task = "classification" if len(self.labels) == 2 else "multiclass"
 
@@ -108,11 +106,20 @@ class SklearnAdapter(ModelAdapter):
             found = np.asarray(model.predict(X), dtype=np.float64)
             found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
             return found if self.task == "regression" else np.asarray(np.log(np.maximum(found, 1e-12)))
+        if self.hard:
+            return self._of_labels(np.asarray(model.predict(X)))
         if hasattr(model, "predict_proba"):
             given = check_shares(np.asarray(model.predict_proba(X), dtype=np.float64), len(model.classes_))
             shares = self._of_all_classes(given)
             return log_odds(shares[:, 1] if self.task == "classification" else shares)
         return np.asarray(model.decision_function(X), dtype=np.float64)
+
+    def _of_labels(self, predicted: Any) -> FloatArray:
+        """Return 1 for the class that is predicted and 0 for the others, or 1 and -1 where there are two."""
+        assert self.labels is not None
+        places = {label: place for place, label in enumerate(self.labels)}
+        chosen = np.array([places[plain(label)] for label in predicted], dtype=np.int64)
+        return np.asarray(np.eye(len(self.labels))[chosen] if len(self.labels) > 2 else 2.0 * chosen - 1.0)
 
     def _of_all_classes(self, shares: FloatArray) -> FloatArray:
         """Return probabilities with a column for each class, those of classes that were not trained on next to 0."""

@@ -137,6 +137,8 @@ TYPES: dict[str, str] = {
     "model.rows": "driftpace.models:ScoredRows",
     "model.gain": "driftpace.models:Gain",
     "model.training": "driftpace.models:Training",
+    "model.measured-curve": "driftpace.models.learning_curve:MeasuredCurve",
+    "model.curve-audit": "driftpace.models.learning_curve:CurveAudit",
     "model.smooth-correction": "driftpace.models:SmoothCorrection",
     "model.head": "driftpace.models:Head",
     "model.head-features": "driftpace.models:HeadFeatures",

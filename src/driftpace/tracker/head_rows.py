@@ -52,7 +52,7 @@ def with_head_scores(
     """
     matrix = head_matrix(coef, base.outputs)
     scored = []
-    for part in _by_period(parts):
+    for part in by_period(parts):
         assert part.scores is not None
         phi = features.of(base, part.X, part.scores)
         scores = np.asarray(np.column_stack([phi, np.ones(len(phi))]) @ matrix)
@@ -94,7 +94,7 @@ def gain_now(
     )
 
 
-def _by_period(parts: Sequence[ScoredRows]) -> list[ScoredRows]:
+def by_period(parts: Sequence[ScoredRows]) -> list[ScoredRows]:
     """Return one part for each period."""
     grouped: dict[tuple[int, bool], list[ScoredRows]] = {}
     for part in parts:

@@ -35,7 +35,16 @@ from driftpace.tracker.head_rows import (
     trained_again,
     with_head_scores,
 )
-from driftpace.tracker.inputs import InputRows, read_entropy, read_targets, read_weights
+from driftpace.tracker.inputs import InputRows, read_entropy, read_weights
+from driftpace.tracker.model_rows import (
+    codes_of,
+    part_from_values,
+    part_to_values,
+    predictions_of,
+    run_period,
+    shares_of,
+)
+from driftpace.tracker.refit_tracker import RefitTracker
 from driftpace.tracker.restart import near_start, restarted
 from driftpace.typing import FloatArray
 
@@ -219,7 +228,7 @@ class ModelTracker:
         X = state.base.rows(read_features(X, owner), owner)
         X = self._alike(X, owner)
         rows = count_rows(X)
-        codes = self._codes(y, rows, owner)
+        codes = codes_of(state.base, y, rows, owner)
         weights = None if sample_weight is None else read_weights(sample_weight, owner=owner, rows=rows)
         part = ScoredRows(period=self.period - 1, X=X, y=codes, scores=None, weights=weights)
         self._state = replace(state, rows=limited((*state.rows, part), MOST_ROWS))
@@ -296,7 +305,7 @@ class ModelTracker:
         X = self._alike(X, owner)
         rows = count_rows(X)
         self._check_times(times, rows, owner)
-        codes = self._codes(y, rows, owner)
+        codes = codes_of(state.base, y, rows, owner)
         weights = None if sample_weight is None else read_weights(sample_weight, owner=owner, rows=rows)
         self._check_same_model(owner)
         scores = state.base.checked_scores(X, rows, owner)
@@ -440,14 +449,7 @@ class ModelTracker:
         -------
         StepReport
         """
-        while wanted := self.ask(pool=pool).samples:
-            X, y = draw(wanted)
-            self.tell(X, y, final=False)
-            if count_rows(X) < wanted:
-                break
-        report = self.tell()
-        assert report is not None
-        return report
+        return run_period(self, draw, pool)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the scores of rows by the head: log-odds, scores of classes, logarithms of means, or numbers."""
@@ -468,44 +470,11 @@ class ModelTracker:
         X : array-like or data frame
             Rows as the model takes them. Before the first fit they are predicted by the model alone.
         """
-        scores, labels = self.decision_function(X), self._state.base.labels
-        if labels is not None:
-            chosen = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.0).astype(np.int64)
-            return np.asarray(labels)[chosen]
-        return np.exp(scores) if self._state.base.task == "counts" else scores
+        return predictions_of(self._state.base, self.decision_function(X))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the classes, (rows, classes)."""
-        if self._state.base.labels is None:
-            raise ProtocolError("predict_proba() needs a model of classes.")
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            second = 1.0 / (1.0 + np.exp(-np.clip(scores, -700.0, 700.0)))
-            return np.column_stack([1.0 - second, second])
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
-    def _codes(self, y: Any, rows: int, owner: str) -> FloatArray:
-        """Return targets as the loss takes them: numbers of classes where there are classes."""
-        labels = self._state.base.labels
-        if labels is None:
-            return read_targets(y, owner=owner, rows=rows)
-        values = np.asarray(y, dtype=object).reshape(-1)
-        if len(values) != rows:
-            raise DataError(
-                f"must have one entry for each of the {rows} rows of X; got {len(values)}.", owner=owner, name="y"
-            )
-        places = {str(_plain(label)): float(place) for place, label in enumerate(labels)}
-        codes = np.array([places.get(str(_plain(value)), -1.0) for value in values], dtype=np.float64)
-        if (codes < 0.0).any():
-            row = int(np.argmax(codes < 0.0))
-            raise DataError(
-                f"must be classes of the model ({', '.join(str(label) for label in labels[:10])}); got {values[row]!r} in row "
-                f"{row}.",
-                owner=owner,
-                name="y",
-            )
-        return codes
+        return shares_of(self._state.base, self.decision_function(X))
 
     def _check_times(self, times: Any, rows: int, owner: str) -> None:
         if times is None:
@@ -568,8 +537,8 @@ class ModelTracker:
             "head": encode(self._head_settings),
             "settings": encode(settings | {"given": {name: self._given[name] for name in sorted(self._given)}}),
             "features": encode(state.features),
-            "rows": [_part_to_values(part) for part in state.rows],
-            "open_rows": [_part_to_values(part) for part in state.open_rows],
+            "rows": [part_to_values(part) for part in state.rows],
+            "open_rows": [part_to_values(part) for part in state.open_rows],
             "trained": state.trained,
             "gain": encode(state.gain),
             "probe": None
@@ -614,8 +583,8 @@ class ModelTracker:
         made._state = ModelState(
             base=base,
             features=decode(held["features"]),
-            rows=tuple(_part_from_values(part) for part in held["rows"]),
-            open_rows=tuple(_part_from_values(part) for part in held["open_rows"]),
+            rows=tuple(part_from_values(part) for part in held["rows"]),
+            open_rows=tuple(part_from_values(part) for part in held["open_rows"]),
             trained=held["trained"],
             gain=decode(held["gain"]),
             probe=None if probe is None else (rows_from_values(probe["X"]), decode(probe["scores"])),
@@ -631,6 +600,28 @@ class ModelTracker:
 
 _OPTIONS = ("confidence", "certificate_level", "orders", "season", "audit", "cap", "pool", "budget")
 """What a tracker of a model takes besides, as Tracker does."""
+
+
+def track_model(
+    tracker: Any, model: Any, *, head: Any, task: str | None, labels: Any, **options: Any
+) -> "ModelTracker | RefitTracker":
+    """Return the tracker of a model: of a head on top of it, or of the model itself."""
+    owner = "Tracker.for_model"
+    base = adapt(model, task=task, labels=labels)
+    if head is not False:
+        if base.hard:
+            raise ParameterError(
+                "must be False for a model that predicts labels only, which no head can use: it is trained again in every period; "
+                f"got {head!r:.80}.",
+                owner=owner,
+                name="head",
+            )
+        return ModelTracker(tracker, base, head=head, **options)
+    unused = {name: options.pop(name) for name in ("tolerance", "trained_until", "rng")}
+    given = sorted(name for name, value in unused.items() if value is not None and name != "rng")
+    if given:
+        raise ParameterError("must be left out without a head; got one.", owner=owner, name=given[0])
+    return RefitTracker(base, _loss_of(base, options.pop("loss"), owner), **options)
 
 
 def _loss_of(base: ModelAdapter, loss: Any, owner: str) -> LinearLoss | VectorLoss:
@@ -669,21 +660,6 @@ def _columns_of(base: ModelAdapter) -> str:
 def _probe(X: Any, scores: FloatArray) -> tuple[Any, FloatArray]:
     """Return the first rows with their scores."""
     return take(X, np.arange(min(count_rows(X), PROBES))), scores[:PROBES]
-
-
-def _part_to_values(part: ScoredRows) -> dict[str, Any]:
-    values = {name: encode(getattr(part, name)) for name in ("period", "y", "scores", "weights")}
-    return {**values, "X": rows_to_values(part.X)}
-
-
-def _part_from_values(values: dict[str, Any]) -> ScoredRows:
-    held = {name: decode(value) for name, value in values.items() if name != "X"}
-    return ScoredRows(X=rows_from_values(values["X"]), **held)
-
-
-def _plain(label: Any) -> Any:
-    value = label.item() if isinstance(label, np.generic) else label
-    return int(value) if isinstance(value, float | bool) and float(value).is_integer() else value
 
 
 @contextmanager

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from driftpace.tables.encoding import MissingPolicy
     from driftpace.tracker.model_tracker import ModelTracker
     from driftpace.tracker.open_pool import OpenPool
+    from driftpace.tracker.refit_tracker import RefitTracker
 
 Draw = Callable[[int], tuple[Any, ...]]
 
@@ -378,6 +379,14 @@ class Tracker(FittedModel):
             **parts,
         )
 
+    @overload
+    @classmethod
+    def for_model(cls, model: Any, *, head: "Head | None" = None, **options: Any) -> "ModelTracker": ...
+
+    @overload
+    @classmethod
+    def for_model(cls, model: Any, *, head: Literal[False], **options: Any) -> "RefitTracker": ...
+
     @classmethod
     def for_model(  # noqa: PLR0913  public API
         cls,
@@ -386,13 +395,13 @@ class Tracker(FittedModel):
         epsilon: float | None = None,
         tolerance: float | None = None,
         loss: LinearLoss | VectorLoss | None = None,
-        head: "Head | None" = None,
+        head: "Head | Literal[False] | None" = None,
         task: str | None = None,
         labels: Any = None,
         trained_until: Any = None,
         rng: np.random.Generator | int | None = None,
         **options: Any,
-    ) -> "ModelTracker":
+    ) -> "ModelTracker | RefitTracker":
         """Track a fitted model of any kind: the labels that it needs each period, and when to train it again.
 
         Parameters
@@ -407,8 +416,10 @@ class Tracker(FittedModel):
             The target as a share of the best loss of a head.
         loss : LinearLoss or VectorLoss, optional
             What is minimised; by default the loss of the model's task.
-        head : Head, optional
+        head : Head or False, optional
             What the head sees, and its share of the target, 0.7 by default: ``epsilon`` of requests and reports is this share.
+            With False there is none: the model is trained again in every period, on as many labels as its learning curve asks
+            for, which takes more of them. Models that predict labels without scores need it.
         task, labels : str and sequence, optional
             What the model predicts ("regression", "classification", "multiclass" or "counts") where it does not say it, as
             functions and torch modules, and the labels of its classes.
@@ -422,7 +433,7 @@ class Tracker(FittedModel):
 
         Returns
         -------
-        ModelTracker
+        ModelTracker or RefitTracker
 
         Examples
         --------
@@ -439,9 +450,9 @@ class Tracker(FittedModel):
         >>> bool(abs(tracker.predict(np.zeros((1, 2)))[0] - 0.5) < 0.2), report.samples < 60
         (True, True)
         """
-        from driftpace.tracker.model_tracker import ModelTracker
+        from driftpace.tracker.model_tracker import track_model
 
-        return ModelTracker(
+        return track_model(
             cls,
             model,
             epsilon=epsilon,
@@ -1009,6 +1020,10 @@ class Tracker(FittedModel):
             If a part of your own is missing.
         """
         body = read_state(path)
+        if isinstance(body, dict) and "refit" in body:
+            from driftpace.tracker.refit_tracker import RefitTracker
+
+            return RefitTracker.from_body(body, own.pop("model", None))
         if isinstance(body, dict) and "model" in body:
             from driftpace.tracker.model_tracker import ModelTracker
 
