@@ -175,9 +175,11 @@ class TableFleet:
     _taken: dict[str, int] = field(init=False, default_factory=dict)
     _best: dict[str, float] = field(init=False, default_factory=dict)
     _rng: np.random.Generator = field(init=False)
+    _targets: dict[str, list[FloatArray]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng([self.seed, 19])
+        self._targets = {name: [self.loss.encode(y) for _, y in each] for name, each in self.rows.items()}
         self._shuffle()
 
     @property
@@ -218,7 +220,7 @@ class TableFleet:
 
     def excess(self, name: str, model: FloatArray) -> float:
         """Return by how much the loss of a model on all rows of the period exceeds that of the best one; NaN without rows."""
-        X, y = self.rows[name][self.period - 1]
+        X, y = self.rows[name][self.period - 1][0], self._targets[name][self.period - 1]
         if not len(y):
             return math.nan
         X = np.column_stack([X, np.ones(len(X))])

@@ -78,10 +78,10 @@ def test_a_prior_does_not_depend_on_which_one_was_lent_before() -> None:
 def test_a_segment_has_no_part_in_its_own_prior() -> None:
     rng = np.random.default_rng(3)
     seen = rng.uniform(0.3, 1.0, (12, len(DEFAULT)))
-    before = learn_drift([bank_with(one) for one in seen])
+    before = learn_drift([bank_with(one) for one in seen], free=False)
     favoured = seen[0].copy()
     favoured[7] *= 20.0
-    after = learn_drift([bank_with(favoured), *(bank_with(one) for one in seen[1:])])
+    after = learn_drift([bank_with(favoured), *(bank_with(one) for one in seen[1:])], free=False)
     assert (after.priors[0] == before.priors[0]).all()
     assert (after.priors[1:10, 7] > before.priors[1:10, 7] + 0.1).all()  # those of its own fold left out
 
@@ -120,12 +120,25 @@ def test_without_the_default_an_odd_segment_would_need_far_more_evidence() -> No
     assert believed(dropped.priors[-1]) < 0.5 * believed(kept.priors[-1])
 
 
+def test_a_prior_is_lent_where_the_rows_of_a_segment_speak_for_it() -> None:
+    moving = np.ones(len(DEFAULT))
+    moving[0] = 0.01
+    unsure = np.ones(len(DEFAULT))
+    learned = learn_drift([*(bank_with(one) for one in likelihoods(60, 0, 50.0)), bank_with(moving), bank_with(unsure)])
+    assert np.exp(learned.priors[0, 0]) > 0.5
+    for place in (-2, -1):
+        assert np.allclose(np.exp(learned.priors[place]), DEFAULT)
+    assert learned.freed[-2:].tolist() == [True, False]
+    every = learn_drift([*(bank_with(one) for one in likelihoods(60, 0, 50.0)), bank_with(moving)], free=False)
+    assert np.exp(every.priors[-1, 0]) > 0.5  # the control: a segment that moves is taken to stand still
+
+
 @pytest.mark.parametrize(("jumps", "many"), [(0.0, False), (3.0, True)])
 def test_the_chance_of_a_jump_is_that_of_segments_like_it(jumps: float, many: bool) -> None:
-    flat = np.ones(len(DEFAULT))
-    banks = [bank_with(flat, periods=20) for _ in range(90)]
-    banks += [bank_with(flat, jumps=5.0, periods=20) for _ in range(10)]
-    own = bank_with(flat, jumps=jumps, periods=20)
+    still = likelihoods(1, 0, 100.0)[0]
+    banks = [bank_with(still, periods=20) for _ in range(90)]
+    banks += [bank_with(still, jumps=5.0, periods=20) for _ in range(10)]
+    own = bank_with(still, jumps=jumps, periods=20)
     learned = learn_drift([*banks, own])
     chance = with_prior(own, learned.priors[-1], learned.expected_jumps[-1]).chance_of_jump
     assert (chance > 0.1) if many else (0.1 * own.chance_of_jump < chance < 0.75 * own.chance_of_jump)
