@@ -410,7 +410,7 @@ def _gather(
     store: Store, state: CampaignState, draft: Draft, delivery: Delivery, packed: PackedRows
 ) -> tuple[CampaignState, _Counted]:
     """Add the rows whose id was not delivered before in this period, and labels of others by another annotator."""
-    before = delivered_in(store, state)
+    before = delivered_in(state)
     known = repeated_labels(packed, before)
     repeated = sum(known)
     if repeated:
@@ -426,7 +426,7 @@ def _gather(
     matched = _match(store, state, delivery, packed, opened.draws, opened.deliveries)
     packed = matched.packed
     try:
-        after = transitions.delivered(state, packed.event, seq=draft.next_seq)
+        after = transitions.delivered(state, packed, seq=draft.next_seq)
     except DataError as error:
         raise error.renamed(owner=_OWNER, name=error.name or "X") from None
     body = {

@@ -3,7 +3,8 @@
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Generic, Protocol, TypeVar
@@ -11,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from driftpace import validation
 from driftpace.campaign import transitions
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.packing import KeptRows, unpack_rows
+from driftpace.campaign.packing import KeptRows, PackedRows, unpack_rows
 from driftpace.campaign.state import CampaignState, from_checkpoint, packed_checkpoint
 from driftpace.campaign.status import summary
 from driftpace.errors import ConflictError, ParameterError, ProtocolError, StorageError, UnknownCampaignError
@@ -113,6 +114,10 @@ PATIENCE = 120.0
 """Seconds for which a change is retried while other writers change the same campaign."""
 
 
+CROWDED = 5.0
+"""Seconds after a conflict for which a handle waits for its turn before it computes anything."""
+
+
 class StateHandle(Generic[State, Drafted]):
     """A state of a store, cached, for any number of threads: one changes it at a time, all can read it."""
 
@@ -123,6 +128,7 @@ class StateHandle(Generic[State, Drafted]):
         self._changing = threading.RLock()
         self._reading = threading.Lock()
         self._known: State | None = None
+        self._crowded = 0.0
 
     def _draft(self, before: State) -> Drafted:
         """Return a draft of entries after a state."""
@@ -144,7 +150,10 @@ class StateHandle(Generic[State, Drafted]):
         validation.switch("Campaign", dry_run=dry_run)
         until = time.monotonic() + PATIENCE
         pause = 0.002
-        with self._changing:
+        with self._changing, ExitStack() as turn:
+            waiting = not dry_run and time.monotonic() < self._crowded
+            if waiting:
+                turn.enter_context(self._store.turn(self._name))
             while True:
                 before = self.load()
                 draft = self._draft(before)
@@ -164,8 +173,13 @@ class StateHandle(Generic[State, Drafted]):
                         raise StorageError(
                             f"campaign {self._name!r} was changed by other writers all the time; nothing was written, try again."
                         ) from None
-                    time.sleep(pause * random.random())
-                    pause = min(2.0 * pause, 0.25)
+                    self._crowded = time.monotonic() + CROWDED
+                    if waiting:
+                        time.sleep(pause * random.random())
+                        pause = min(2.0 * pause, 0.25)
+                    else:
+                        waiting = True
+                        turn.enter_context(self._store.turn(self._name))
                     continue
                 except BaseException:
                     self._known = None
@@ -223,6 +237,7 @@ class CampaignHandle(StateHandle[CampaignState, Draft]):
     ) -> None:
         super().__init__(name, store, clock=clock)
         self._alike = alike
+        self._packed: tuple[str, dict[int, PackedRows]] = "", {}
 
     def _draft(self, before: CampaignState) -> Draft:
         return Draft(before=before, at=self.clock())
@@ -247,15 +262,25 @@ class CampaignHandle(StateHandle[CampaignState, Draft]):
                 raise unknown_campaign(self._name, self._store)
             state = transitions.with_base(from_checkpoint(*record), self._model)
             seqs = () if state.opened is None else state.opened.deliveries
-            rows = self._store.rows(self._name, seqs) if seqs else {}
+            rows = self._rows_of(state.created_at, seqs)
             if len(rows) == len(seqs):
-                return with_rows(state, rows)
+                return with_packed_rows(state, rows)
             if record[0] == last:
                 gone = next(seq for seq in seqs if seq not in rows)
                 raise StorageError(
                     f"the rows of entry {gone} of campaign {self._name!r} are missing; run driftpace doctor."
                 )
             last = record[0]
+
+    def _rows_of(self, created_at: str, seqs: Sequence[int]) -> dict[int, PackedRows]:
+        """Return the rows of entries; those of the open period that were read before are not read again."""
+        known = self._packed[1] if self._packed[0] == created_at else {}
+        rows = {seq: known[seq] for seq in seqs if seq in known}
+        missing = [seq for seq in seqs if seq not in rows]
+        if missing:
+            rows |= {seq: unpack_rows(data) for seq, data in self._store.rows(self._name, missing).items()}
+        self._packed = created_at, rows
+        return rows
 
     def _model(self, sha256: str) -> bytes | None:
         """Return the bytes of a model of the campaign."""
@@ -272,9 +297,16 @@ def with_rows(state: CampaignState, rows: dict[int, bytes]) -> CampaignState:
     """Return the state with the rows of its open period, which checkpoints leave out."""
     if state.opened is None:
         return state
-    whole = replace(state, opened=replace(state.opened, deliveries=()))
+    return with_packed_rows(state, {seq: unpack_rows(rows[seq]) for seq in state.opened.deliveries})
+
+
+def with_packed_rows(state: CampaignState, rows: Mapping[int, PackedRows]) -> CampaignState:
+    """Return the state with the rows of its open period by their entry."""
+    if state.opened is None:
+        return state
+    whole = replace(state, opened=transitions.without_deliveries(state.opened))
     for seq in state.opened.deliveries:
-        whole = transitions.delivered(whole, unpack_rows(rows[seq]).event, seq=seq)
+        whole = transitions.delivered(whole, rows[seq], seq=seq)
     return whole
 
 

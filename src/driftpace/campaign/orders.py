@@ -13,7 +13,7 @@ from driftpace.campaign import transitions
 from driftpace.campaign.column_settings import check_unknown_categories
 from driftpace.campaign.definition import check_classes
 from driftpace.campaign.handle import Draft
-from driftpace.campaign.packing import Labels, labels_in, unpack_ids
+from driftpace.campaign.packing import Labels, labels_of, unpack_ids
 from driftpace.campaign.period_column import check_period_key
 from driftpace.campaign.records import DECISIONS, Decision, Order, Served
 from driftpace.campaign.state import (
@@ -298,16 +298,16 @@ def drawn_in(store: Store, state: CampaignState) -> tuple[str, ...]:
     return drawn_by(store, state, state.opened.draws)
 
 
-def delivered_in(store: Store, state: CampaignState) -> Labels:
+def delivered_in(state: CampaignState) -> Labels:
     """Return who labelled the rows delivered in the open period, by id; rows without an id are not included."""
     if state.opened is None or not state.opened.deliveries:
         return {}
-    return labels_in(store.rows(state.definition.name, state.opened.deliveries).values())
+    return labels_of(state.opened.row_ids)
 
 
 def awaited_in(store: Store, state: CampaignState) -> tuple[str, ...]:
     """Return the ids drawn in the open period and not delivered; rows delivered without an id count as the first drawn."""
-    delivered = delivered_in(store, state)
+    delivered = delivered_in(state)
     waiting = [row_id for row_id in dict.fromkeys(drawn_in(store, state)) if row_id not in delivered]
     return tuple(waiting[state.state.gathered - len(delivered) :])
 

@@ -139,9 +139,13 @@ Labels = dict[str, set[str | None]]
 
 def labels_in(deliveries: Iterable[bytes]) -> Labels:
     """Return who labelled the rows of deliveries; rows without an id are not included."""
+    return labels_of(ids_of_rows(data) for data in deliveries)
+
+
+def labels_of(deliveries: Iterable[tuple[tuple[str, ...], tuple[str, ...] | None]]) -> Labels:
+    """Return who labelled rows, by the ids and annotators of deliveries."""
     found: Labels = {}
-    for data in deliveries:
-        ids, annotators = ids_of_rows(data)
+    for ids, annotators in deliveries:
         for row_id, name in zip(ids, annotators or repeat(None), strict=False):
             found.setdefault(row_id, set()).add(name)
     return found

@@ -87,7 +87,7 @@ def steps(log: Iterable[Entry], rows_of: RowsOf) -> Iterator[Step]:
 def after(campaign: CampaignState, entry: Entry, rows_of: RowsOf) -> CampaignState:
     """Return the state after one more entry that does not change the past."""
     if entry.kind == "delivered":
-        campaign = transitions.delivered(campaign, unpack_rows(_kept(rows_of, entry.seq)).event, seq=entry.seq)
+        campaign = transitions.delivered(campaign, unpack_rows(_kept(rows_of, entry.seq)), seq=entry.seq)
         campaign = transitions.dated(transitions.encoded(campaign, entry.body), entry.body)
     elif entry.kind == "retrained":
         campaign = transitions.retrained(campaign, model_of(entry, rows_of))
@@ -302,15 +302,16 @@ def _open_again(before: CampaignState, force: LogInForce, rows_of: RowsOf) -> Ca
     assert before.opened is not None
     orders = to_decide_again(orders_of(before.state))
     empty = with_orders(before.method.forget(before.state), orders)
-    state = replace(before, state=empty, opened=replace(before.opened, deliveries=()))
+    state = replace(before, state=empty, opened=transitions.without_deliveries(before.opened))
     return _gathered(state, force, before.state.period, rows_of)
 
 
 def _gathered(state: CampaignState, force: LogInForce, period: int, rows_of: RowsOf) -> CampaignState:
     """Return the open period with its deliveries that are in force."""
     for seq in force.deliveries.get(period, ()):
-        event = replace(unpack_rows(_kept(rows_of, seq)).event, late=force.late.get(seq, 0))
-        state = transitions.delivered(state, event, seq=seq)
+        packed = unpack_rows(_kept(rows_of, seq))
+        packed = replace(packed, event=replace(packed.event, late=force.late.get(seq, 0)))
+        state = transitions.delivered(state, packed, seq=seq)
     return state
 
 

@@ -31,7 +31,8 @@ class OpenPeriod:
 
     ``request`` is the last answer of the tracker, ``received`` the rows received by then. ``deliveries`` are the numbers of the
     log entries whose rows count, ``draws`` of those that drew rows to label. ``names`` are earlier names of a campaign that
-    was imported while the period was open: rows drawn under them belong to it.
+    was imported while the period was open: rows drawn under them belong to it. ``row_ids`` are the ids and annotators of the
+    deliveries, which checkpoints leave out.
     """
 
     key: str | None
@@ -42,6 +43,7 @@ class OpenPeriod:
     approved: Decision | None = None
     overridden: Decision | None = None
     names: tuple[str, ...] = ()
+    row_ids: tuple[tuple[tuple[str, ...], tuple[str, ...] | None], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

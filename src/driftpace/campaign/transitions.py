@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.campaign.definition import Definition
+from driftpace.campaign.packing import PackedRows
 from driftpace.campaign.records import Decision
 from driftpace.campaign.state import CampaignState, OpenPeriod
 from driftpace.errors import StateFileError
@@ -24,7 +25,7 @@ from driftpace.tracker.builder import with_budget
 from driftpace.tracker.codec import snapshot_from_body
 from driftpace.tracker.head_method import HeadMethod
 from driftpace.tracker.head_state import HeadState
-from driftpace.tracker.method import Method, TellEvent
+from driftpace.tracker.method import Method
 
 
 def created(entry: Entry) -> CampaignState:
@@ -68,20 +69,29 @@ def _with_risk(method: Method, state: Any, decision: Decision | None) -> Decisio
     return replace(decision, risk_bound=method.forecast(state, decision.samples))
 
 
-def delivered(campaign: CampaignState, event: TellEvent, *, seq: int) -> CampaignState:
+def delivered(campaign: CampaignState, packed: PackedRows, *, seq: int) -> CampaignState:
     """Add rows to the open period."""
-    state = campaign.method.gather(campaign.state, event)
-    assert campaign.opened is not None
-    return replace(
-        campaign, state=state, opened=replace(campaign.opened, deliveries=(*campaign.opened.deliveries, seq))
+    state = campaign.method.gather(campaign.state, packed.event)
+    opened = campaign.opened
+    assert opened is not None
+    opened = replace(
+        opened,
+        deliveries=(*opened.deliveries, seq),
+        row_ids=(*opened.row_ids, (packed.ids or (), packed.event.annotators)),
     )
+    return replace(campaign, state=state, opened=opened)
+
+
+def without_deliveries(opened: OpenPeriod) -> OpenPeriod:
+    """Return the open period before its first delivery."""
+    return replace(opened, deliveries=(), row_ids=())
 
 
 def forgotten(campaign: CampaignState) -> CampaignState:
     """Discard the rows delivered in the open period."""
     state = campaign.method.forget(campaign.state)
     assert campaign.opened is not None
-    return without_unseen_encoding(replace(campaign, state=state, opened=replace(campaign.opened, deliveries=())))
+    return without_unseen_encoding(replace(campaign, state=state, opened=without_deliveries(campaign.opened)))
 
 
 def encoded(campaign: CampaignState, body: Mapping[str, Any]) -> CampaignState:

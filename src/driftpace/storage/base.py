@@ -23,6 +23,7 @@ and lone surrogates cannot be encoded; inside a body NUL is allowed because JSON
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -155,6 +156,10 @@ class Store(Protocol):
 
     def append(self, name: str, after: int, change: Change) -> int:
         """Append entries after number ``after`` and return the last number; raise :class:`ConflictError` if the log is longer."""
+        ...
+
+    def turn(self, name: str) -> AbstractContextManager[None]:
+        """Wait in order of arrival among those who change a campaign; it prevents conflicts, and is no lock."""
         ...
 
     def head(self, name: str) -> Head | None:

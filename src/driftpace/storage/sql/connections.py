@@ -56,8 +56,10 @@ class Connections:
         wait: float,
         in_turn: bool,
         still: Callable[[], object] | None = None,
+        light: Fetch | None = None,
     ) -> None:
         self.url = url
+        self._light = fetch if light is None else light
         self._still = still
         self._engine, self._reader, self._wait = engine, reader, wait
         self._fetch, self._failure = fetch, engine.dialect.loaded_dbapi.Error
@@ -73,7 +75,9 @@ class Connections:
 
         Only a commit in doubt is retried for :data:`RECONNECTING`, because its result has to be known.
         """
-        prompt = Connections(self._engine, self._reader, self.url, fetch=self._fetch, wait=self._wait, in_turn=False)
+        prompt = Connections(
+            self._engine, self._reader, self.url, fetch=self._fetch, wait=self._wait, in_turn=False, light=self._light
+        )
         prompt._turn, prompt._still = self._turn, self._still
         prompt._breaker = CircuitBreaker(patience=PROMPT, pause=PAUSE)
         return prompt
@@ -104,6 +108,19 @@ class Connections:
                 line.close()
 
         return self._guarded(lambda: self._undisturbed(once))
+
+    def lightly(self, statement: CompiledSelect, values: dict[str, Any]) -> Sequence[Any]:
+        """Execute one statement that may be lost when the machine loses power, such as a ticket: nothing is synced for it."""
+        text, parameters = statement.compiled_for(self._engine.dialect, values)
+
+        def once() -> Sequence[Any]:
+            line = self._engine.raw_connection()
+            try:
+                return self._light(line.driver_connection, text, parameters)
+            finally:
+                line.close()
+
+        return self._guarded(once)
 
     def write(self, work: Callable[[Connection, bool], T], *, patience: float | None = None) -> T:
         """Run ``work(connection, again)`` in one transaction; ``again``: an earlier attempt may have been committed.

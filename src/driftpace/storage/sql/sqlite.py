@@ -179,11 +179,20 @@ def _connections(path: Path, url: str, wait: float) -> Connections:
     _listen(engine, path, url)
     reader = engine.execution_options(**{_READS: True})
     still = None if may_be_written(path) and not is_full(path) else partial(at_rest, path)
-    return Connections(engine, reader, url, fetch=_fetch, wait=wait, in_turn=True, still=still)
+    return Connections(engine, reader, url, fetch=_fetch, wait=wait, in_turn=True, still=still, light=_light)
 
 
 def _fetch(connection: sqlite3.Connection, text: str, parameters: Any) -> list[Any]:
     return connection.execute(text, parameters).fetchall()
+
+
+def _light(connection: sqlite3.Connection, text: str, parameters: Any) -> list[Any]:
+    """Execute a statement that is not synced; what is committed afterwards is synced with it."""
+    connection.execute("PRAGMA synchronous = NORMAL")
+    try:
+        return connection.execute(text, parameters).fetchall()
+    finally:
+        connection.execute("PRAGMA synchronous = FULL")
 
 
 def _listen(engine: Engine, path: Path, url: str) -> None:

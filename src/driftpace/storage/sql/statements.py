@@ -8,21 +8,21 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Dialect, Select, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Dialect, bindparam, delete, func, insert, select, update
 
 from driftpace.storage.base import LARGEST, MAX_REFUSALS, Change, as_json, numbered, within
 from driftpace.storage.chain import START, content_hash, linked
 from driftpace.storage.sql import statements
-from driftpace.storage.sql.schema import CAMPAIGNS, CHECKPOINTS, ENTRIES, META, REFUSALS, ROWS, TOKENS, VALUES
+from driftpace.storage.sql.schema import CAMPAIGNS, CHECKPOINTS, ENTRIES, META, REFUSALS, ROWS, TICKETS, TOKENS, VALUES
 
 HEADS = (CAMPAIGNS.c.name, CAMPAIGNS.c.seq, CAMPAIGNS.c.summary, CAMPAIGNS.c.created_at, CAMPAIGNS.c.updated_at)
 ENTRY = (ENTRIES.c.seq, ENTRIES.c.kind, ENTRIES.c.key, ENTRIES.c.at, ENTRIES.c.body, ENTRIES.c.hash)
 
 
 class CompiledSelect:
-    """A select with named parameters, compiled once for each dialect."""
+    """A statement with named parameters that returns rows, compiled once for each dialect."""
 
-    def __init__(self, select: Select[Any]) -> None:
+    def __init__(self, select: Any) -> None:
         self._select = select
         self._compiled: dict[str, tuple[str, list[str] | None, dict[str, Any]]] = {}
 
@@ -76,6 +76,25 @@ DROP_REFUSALS = delete(REFUSALS).where(
         .limit(MAX_REFUSALS)
     ),
 )
+
+ADD_TICKET = CompiledSelect(
+    insert(TICKETS)
+    .from_select(
+        ["campaign_id", "expires"],
+        select(CAMPAIGNS.c.id, bindparam("expires", type_=TICKETS.c.expires.type)).where(CAMPAIGNS.c.name == _NAME),
+    )
+    .returning(TICKETS.c.id)
+)
+DROP_TICKET = CompiledSelect(delete(TICKETS).where(TICKETS.c.id == bindparam("id")).returning(TICKETS.c.id))
+RENEW_TICKET = CompiledSelect(
+    update(TICKETS).where(TICKETS.c.id == bindparam("id")).values(expires=bindparam("expires")).returning(TICKETS.c.id)
+)
+TICKETS_AHEAD = CompiledSelect(
+    select(func.count()).where(
+        belongs(TICKETS, _NAME), TICKETS.c.id < bindparam("id"), TICKETS.c.expires > bindparam("now")
+    )
+)
+"""How many tickets for a campaign came before one and have not expired."""
 
 PLACE = (
     select(CAMPAIGNS.c.id, CAMPAIGNS.c.seq, select(META.c.version).scalar_subquery())

@@ -1,7 +1,9 @@
 """The store over SQL, the same for SQLite and PostgreSQL."""
 
 import json
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlalchemy import Connection, Select, delete, func, select, update
@@ -31,22 +33,32 @@ from driftpace.storage.sql.schema import CAMPAIGNS, ENTRIES, ROWS, TOKENS, VALUE
 from driftpace.storage.sql.statements import (
     ADD_CHECKPOINT,
     ADD_REFUSAL,
+    ADD_TICKET,
     ALL_REFUSALS,
     ALL_TOKENS,
     ALL_VALUES,
     CHECKPOINT,
     DROP_REFUSALS,
+    DROP_TICKET,
     ENTRY,
     FOUND,
     HEAD,
     HEADS,
     ONE_VALUE,
     PLACE,
+    RENEW_TICKET,
     TABLES_VERSION,
+    TICKETS_AHEAD,
     CompiledSelect,
     PreparedChange,
     belongs,
 )
+
+LEASE = 10.0
+"""Seconds after which a ticket is passed over unless it is renewed: its holder was killed, or computes for long."""
+
+PATIENCE = 120.0
+"""Seconds to wait for a turn; after that a change is tried without one."""
 
 
 class SqlStore:
@@ -111,6 +123,35 @@ class SqlStore:
         if not can_be_kept(name):
             raise UnknownCampaignError(f"there is no campaign named {name!r}.")
         return self._connections.write(work)
+
+    @contextmanager
+    def turn(self, name: str) -> Iterator[None]:
+        """Wait in order of arrival among those who change a campaign, by a ticket that expires if its holder is gone."""
+        ticket = self._connections.lightly(ADD_TICKET, {"name": name, "expires": time.time() + LEASE})
+        if not ticket:  # there is no such campaign
+            yield
+            return
+        mine = {"id": int(ticket[0][0])}
+        try:
+            self._wait_for(name, mine["id"])
+            yield
+        finally:
+            with suppress(StorageError):  # it expires
+                self._connections.lightly(DROP_TICKET, mine)
+
+    def _wait_for(self, name: str, ticket: int) -> None:
+        renewed = time.time()
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            now = time.time()
+            (ahead,) = self._connections.ask(TICKETS_AHEAD, {"name": name, "id": ticket, "now": now})[0]
+            if not ahead:
+                break
+            if now > renewed + LEASE / 3:
+                renewed = now
+                self._connections.lightly(RENEW_TICKET, {"id": ticket, "expires": now + LEASE})
+            time.sleep(min(0.002 * ahead, 0.05))
+        self._connections.lightly(RENEW_TICKET, {"id": ticket, "expires": time.time() + LEASE})
 
     def head(self, name: str) -> Head | None:
         """Return the head of a campaign; None if there is none."""

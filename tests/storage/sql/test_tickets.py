@@ -1,0 +1,75 @@
+"""Who changes a campaign waits in order of arrival; a ticket whose holder is gone is passed over."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from driftpace.storage import Store, open_store
+from driftpace.storage.sql import store as sql_store
+from tests.reference.changes import change
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    url = f"{tmp_path}/labels.db" if request.param == "sqlite" else request.getfixturevalue("postgres_url")
+    made = open_store(url)
+    for name in ("churn", "other"):
+        made.create(name, change())
+    yield made
+    made.close()
+
+
+def tickets(store: Store) -> int:
+    from sqlalchemy import text
+
+    assert isinstance(store, sql_store.SqlStore)
+    count = store._connections.read(
+        lambda connection: connection.scalar(text("SELECT count(*) FROM driftpace_tickets"))
+    )
+    return int(count)
+
+
+def test_turns_are_in_order_of_arrival(store: Store) -> None:
+    done: list[int] = []
+
+    def wait_in_line(place: int) -> None:
+        with store.turn("churn"):
+            done.append(place)
+
+    waiting = []
+    with store.turn("churn"):
+        for place in range(5):
+            thread = threading.Thread(target=wait_in_line, args=(place,))
+            thread.start()
+            waiting.append(thread)
+            while tickets(store) < place + 2:
+                time.sleep(0.001)
+        with store.turn("other"):  # another campaign does not wait
+            assert done == []
+    for thread in waiting:
+        thread.join()
+    assert done == [0, 1, 2, 3, 4]
+    assert tickets(store) == 0
+
+
+def test_a_ticket_that_expired_is_passed_over(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sql_store, "LEASE", 0.0)
+    left = store.turn("churn")
+    left.__enter__()  # as if it had been killed
+    monkeypatch.undo()
+    with store.turn("churn"):
+        assert tickets(store) == 2
+
+
+def test_a_turn_that_fails_gives_its_ticket_back(store: Store) -> None:
+    with pytest.raises(ZeroDivisionError), store.turn("churn"):
+        raise ZeroDivisionError
+    assert tickets(store) == 0
+
+
+def test_no_ticket_for_a_campaign_that_is_not_there(store: Store) -> None:
+    with store.turn("none"):
+        assert tickets(store) == 0
