@@ -1,7 +1,7 @@
 """kill -9 during ask, tell, late rows, undo and close: nothing acknowledged is lost or counted twice, and it goes on undisturbed.
 
 A worker with a fixed script is killed again and again, at random instants and between any two statements to the database, and
-takes up again each time. The fast suite kills 12 times and at every fifth boundary; the slow tests kill DRIFTPACE_KILLS times
+takes up again each time. The fast suite kills 12 times and at every seventh boundary; the slow tests kill DRIFTPACE_KILLS times
 (60 by default), twice at every boundary, and at every boundary of each kind of call.
 """
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:De
 
 KILLS = int(os.environ.get("DRIFTPACE_KILLS", "60"))
 PATIENCE = 120.0
-BOUNDARIES = 44
+BOUNDARIES = 70
 EVERY_KIND = {"ask", "tell", "late", "extra", "undo", "close"}
 
 
@@ -208,7 +208,7 @@ def _ends_at(boundary: int) -> None:
         event.listen(Engine, moment, count)
 
 
-FEW_BOUNDARIES = range(0, BOUNDARIES, 5)
+FEW_BOUNDARIES = range(0, BOUNDARIES, 7)
 ALL_BOUNDARIES = (*range(BOUNDARIES), *range(BOUNDARIES))
 
 
