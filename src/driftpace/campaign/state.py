@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.records import CHECKPOINT_VERSION, Decision, Order
+from driftpace.campaign.records import CHECKPOINT_VERSION, DECISIONS, Decision, Order
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.records import LabelSums, Request, StepReport
 from driftpace.storage.codec import METHOD, SHAPE_ERRORS, decode, encode
@@ -192,7 +192,7 @@ def _opened_to_plain(opened: OpenPeriod) -> dict[str, Any]:
 
 
 def _opened_from_plain(plain: dict[str, Any]) -> OpenPeriod:
-    decided = {name: None if plain[name] is None else Decision(**plain[name]) for name in ("approved", "overridden")}
+    approved, overridden = (None if plain[name] is None else Decision(**plain[name]) for name in DECISIONS)
     return OpenPeriod(
         key=plain["key"],
         request=request_from_plain(plain["request"]),
@@ -200,7 +200,8 @@ def _opened_from_plain(plain: dict[str, Any]) -> OpenPeriod:
         deliveries=tuple(plain["deliveries"]),
         draws=tuple(plain["draws"]),
         names=tuple(plain["names"]),
-        **decided,
+        approved=approved,
+        overridden=overridden,
     )
 
 
