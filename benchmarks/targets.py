@@ -21,7 +21,7 @@ from driftpace.backtest import Panel, promise, read_table, replay
 from driftpace.backtest.job import Job, TrackerConfig, prepare
 from driftpace.backtest.population import mean_losses
 from driftpace.executors import one_thread
-from driftpace.losses import LinearLoss, PoissonLoss, QuantileLoss
+from driftpace.losses import LinearLoss, PoissonLoss, QuantileLoss, SquaredLoss
 from driftpace.tables import LOCAL_LIMITS, read_columns, to_arrays
 from driftpace.typing import FloatArray
 
@@ -163,8 +163,11 @@ def refitted(job: Job, samples: Any) -> tuple[float, float]:
 
 def _fit(loss: Any, penalty: float, X: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the coefficients of scikit-learn's model, the intercept last."""
-    from sklearn.linear_model import PoissonRegressor, QuantileRegressor
+    from sklearn.linear_model import PoissonRegressor, QuantileRegressor, Ridge
 
+    if isinstance(loss, SquaredLoss):
+        ridge = Ridge(alpha=penalty * len(y)).fit(X, y, sample_weight=weights)
+        return np.append(ridge.coef_, ridge.intercept_)
     made: Callable[[], Any] = (
         (lambda: QuantileRegressor(quantile=loss.tau, alpha=penalty * float(np.abs(y).mean() + 1e-9)))
         if isinstance(loss, QuantileLoss)

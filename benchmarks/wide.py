@@ -212,6 +212,71 @@ def speed() -> None:
         print(f"{name:26s}{times[0]:8.2f}{deliver:9.2f}{looks[0]:12.2f}{looks[1]:12.2f}{close:8.2f}", flush=True)
 
 
+def peers(columns: int = 10_000, rows: int = 500, rank: int = 20) -> None:
+    """Print the CPU seconds and test losses of others on the same labelled rows, in turn with the first look of a tracker."""
+    from sklearn.linear_model import LogisticRegression, Ridge
+
+    print(
+        f"\n{rows} rows of {columns:,} columns, CPU seconds and excess over the best test loss; no pool but for the tracker"
+    )
+    for classes in (False, True):
+        world = WideWorld(columns=columns, classes=classes, signal=4.0, rng=np.random.default_rng(2))
+        pool, (X, y), (test, expected) = world.rows(3000), world.draw(rows), world.draw(4000)
+        tracker = Tracker(LogisticLoss() if classes else SquaredLoss(), epsilon=0.05, rng=0)
+        shown = _cpu(lambda tracker=tracker, pool=pool: tracker.fit_pool(pool))
+        tracker.ask()
+        spent = _cpu(lambda tracker=tracker, X=X, y=y: tracker.tell(X, y, final=False)) + _cpu(tracker.ask)
+        tracker.tell()
+        scores = {"driftpace, with its risk": (spent, scores_of(tracker, test))}
+        found: list[Any] = []
+        if classes:
+            for strength in (1.0, 0.01):
+                model: Any = LogisticRegression(C=strength, max_iter=300)
+                spent = _cpu(lambda model=model, X=X, y=y: model.fit(X, y))
+                scores[f"scikit-learn, C={strength:g}"] = (spent, model.decision_function(test))
+        else:
+            for strength in (1.0, 30.0):
+                model = Ridge(alpha=strength)
+                spent = _cpu(lambda model=model, X=X, y=y: model.fit(X, y))
+                scores[f"scikit-learn, alpha={strength:g}"] = (spent, model.predict(test))
+        spent = _cpu(
+            lambda X=X, y=y, classes=classes, found=found: found.append(low_rank_filter(X, y, rank, classes=classes))
+        )
+        weights, level = found[0]
+        scores[f"low-rank filter, rank {rank}"] = (spent, test @ weights + level)
+        print(f"{'two classes' if classes else 'numbers'}: pool {shown:.2f} s, once")
+        for name, (seconds, each) in scores.items():
+            losses = np.logaddexp(0.0, -expected * each) if classes else 0.5 * np.square(each - expected)
+            print(f"  {name:26s}{seconds:8.2f} s   test loss {losses.mean():.3f}", flush=True)
+
+
+def scores_of(tracker: Tracker, X: FloatArray) -> FloatArray:
+    """Return the scores of rows."""
+    return np.asarray(X @ tracker.coef + tracker.intercept)
+
+
+def low_rank_filter(X: FloatArray, y: FloatArray, rank: int, *, classes: bool, prior: float = 0.05) -> Any:
+    """Return the weights and the level of an extended Kalman filter whose precision is diagonal plus low rank, row by row.
+
+    The precision is eta I + W W' with ``rank`` columns W; a row adds a column, and the least direction is dropped.
+    """
+    rows = np.column_stack([np.asarray(X, dtype=np.float64), np.ones(len(X))])
+    mean, eta = np.zeros(rows.shape[1]), 1.0 / prior
+    W = np.zeros((rows.shape[1], 0))
+    for x, target in zip(rows, y, strict=True):
+        score = float(x @ mean)
+        chance = 1.0 / (1.0 + np.exp(-score))
+        bend = chance * (1.0 - chance) if classes else 1.0
+        gap = (0.5 * (target + 1.0) - chance) if classes else target - score
+        W = np.column_stack([W, np.sqrt(bend) * x])
+        values, turn = np.linalg.eigh(W.T @ W)
+        inner = turn @ ((turn.T @ (W.T @ x)) / (eta + values))
+        mean = mean + (x - W @ inner) / eta * gap
+        if W.shape[1] > rank:
+            W = W @ turn[:, 1:]
+    return mean[:-1], float(mean[-1])
+
+
 def _cpu(call: Any) -> float:
     began = time.process_time()
     call()
@@ -221,6 +286,7 @@ def _cpu(call: Any) -> float:
 def main() -> None:
     """Print everything."""
     speed()
+    peers()
     calibration()
 
 

@@ -81,3 +81,29 @@ def test_bad_texts_are_refused() -> None:
     with pytest.raises(DataError, match="numbers beside texts"):
         tracker.tell(pd.DataFrame({"note": ["a"], "city": ["Oslo"]}), [1.0])
     assert tracker.snapshot()[1].gathered == 0
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_vocabulary_that_changes_is_said_and_orders_end(share: float) -> None:
+    rng = np.random.default_rng(0)
+    scores, chances = rng.standard_normal((2, 60)), 1.0 / (1.0 + np.arange(60.0))
+    chances /= chances.sum()
+
+    def draw(rows: int, new: float) -> tuple[pd.DataFrame, np.ndarray]:
+        words, books = rng.choice(60, (rows, 12), p=chances), (rng.random((rows, 12)) < new).astype(int)
+        texts = [
+            " ".join(f"{'no' if b else 'yes'}{w}" for w, b in zip(*each, strict=True))
+            for each in zip(words, books, strict=True)
+        ]
+        good = scores[books, words].sum(axis=1) + rng.logistic(size=rows) > 0.0
+        return pd.DataFrame({"review": texts}), np.where(good, 1.0, -1.0)
+
+    tracker = Tracker(LogisticLoss(), epsilon=0.3, text="review", rng=0)
+    tracker.fit_pool(draw(300, 0.0)[0])
+    assert tracker.step(lambda rows: draw(rows, 0.0)).outcome.promised
+    report = tracker.step(lambda rows: draw(rows, share))
+    check = next(one for one in report.assumptions if one.name == "components")
+    assert (check.verdict.value == "fail") == (share > 0.0)
+    assert ("Start a tracker with a pool" in check.sentence) == (share > 0.0)
+    assert report.outcome.promised == (share < 1.0)
+    assert report.samples < 1000  # orders end, where more rows would not help either

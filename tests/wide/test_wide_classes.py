@@ -38,7 +38,8 @@ def ratio(found: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize(
-    ("columns", "classes", "rows", "pool", "runs"), [(50, 3, 300, 2500, 8), (50, 8, 600, 2500, 3), (250, 3, 400, 0, 3)]
+    ("columns", "classes", "rows", "pool", "runs"),
+    [(50, 3, 300, 2500, 8), (50, 8, 600, 2500, 3), (250, 3, 400, 0, 3), (200, 3, 135, 2500, 5)],
 )
 def test_the_stated_risk_of_a_first_period_is_the_true_one(
     columns: int, classes: int, rows: int, pool: int, runs: int

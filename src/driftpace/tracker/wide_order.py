@@ -18,6 +18,7 @@ from driftpace.wide import (
     next_wide_batch,
     pilot_rows,
     risk_with,
+    unlike_first_rows,
     wide_checks,
     wide_rows_missing,
     wide_status,
@@ -106,14 +107,14 @@ def next_wide_order(period: WidePeriod, look: WideLook) -> PeriodOrder:
     batch = period.placed if config.orders is not None else period.batch
     wanted = wide_rows_missing(config, wide, judged, gathered=fitted, seen=look.seen, batch=batch)
     left = 0 if period.settled else max(counts.to_fitted(period.limit) - fitted, 0)
-    missing = 0 if period.settled else wanted.all
+    missing = 0 if period.settled or unlike_first_rows(wide, look.rows) else wanted.all
     now = min(wanted.now if missing else 0, left)
     total = period.within(fitted + now)
     initial = wide.rows + fitted < pilot_rows(wide)
     short = missing > left
     rest = risk_with(config, wide, judged, fitted - look.seen)
     outcome, risk = Outcome.ENOUGH if missing == 0 and gathered == 0 else Outcome.MET, wanted.risk
-    if period.settled:
+    if missing == 0:
         risk = rest
     if short:
         outcome, risk = period.beyond, risk_with(config, wide, judged, fitted + left - look.seen)
@@ -219,6 +220,8 @@ def _reason(
     target = f"target {judged.epsilon:.3g}, {judged.effective:.0f} effective coefficients"
     if period.settled:
         return f"{known}; {target}: the period has had its {'order' if period.placed == 1 else 'orders'}"
+    if missing == 0 and risk > judged.epsilon:
+        return f"{known}; {target}: more rows that vary as little along the components would not reach it"
     if missing == 0:
         return f"{known}; {target}: no {'more ' if fitted else ''}rows needed"
     rows = max(missing, wanted.now)

@@ -1,6 +1,6 @@
 """The wide method: thousands of columns, embeddings and sparse text, followed in bands of principal components."""
 
-from driftpace.wide.evidence import audit_wide, wide_certificate, wide_checks, wide_status
+from driftpace.wide.evidence import audit_wide, unlike_first_rows, wide_certificate, wide_checks, wide_status
 from driftpace.wide.growth import with_classes
 from driftpace.wide.rows import WideRows
 from driftpace.wide.sizing import (
@@ -41,6 +41,7 @@ __all__ = [
     "risk_of",
     "risk_with",
     "spectrum_of",
+    "unlike_first_rows",
     "wide_certificate",
     "wide_checks",
     "wide_rows_missing",

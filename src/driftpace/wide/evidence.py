@@ -22,6 +22,8 @@ _JUMP_WARNING, _JUMP = 0.2, 0.5
 _SLOW = 10.0
 _EXPLAINED = 0.3
 _TAIL_ROWS = 40
+_ALIKE_ROWS, _UNLIKE, _BLIND = 40, 0.4, 0.2
+"""Rows that show whether a period is like the first one, and the shares of its variance along components below which it is not."""
 
 
 def audit_wide(
@@ -106,12 +108,32 @@ def wide_status(judged: WideJudgement) -> str:
 
 def wide_checks(state: WideState, rows: WideRows, judged: WideJudgement, supply: Supply) -> tuple[Assumption, ...]:
     """Return the verdicts of the period."""
-    return (_spectrum(state), _reference(state, judged), _tails(rows, judged), _pool(supply), _slow_drift(judged))
+    return (_spectrum(state, rows), _reference(state, judged), _tails(rows, judged), _pool(supply), _slow_drift(judged))
 
 
-def _spectrum(state: WideState) -> Assumption:
-    """Check whether the components were found on rows enough, and have most of the variance."""
-    spectrum = state.spectrum
+def unlike_first_rows(state: WideState, rows: WideRows) -> bool:
+    """Whether rows have next to nothing of what the components show, so that no number of them would teach the model."""
+    return _alike(state, rows) < _BLIND
+
+
+def _alike(state: WideState, rows: WideRows) -> float:
+    """Return the variance of rows along the components relative to that of the rows that showed them; 1 where rows are few."""
+    if len(rows) < _ALIKE_ROWS or not state.banks:
+        return 1.0
+    weights = state.spectrum.variance
+    return float(rows.Z[:, 1 if state.intercept else 0 :].var(axis=0) @ weights / weights.sum())
+
+
+def _spectrum(state: WideState, rows: WideRows) -> Assumption:
+    """Check whether the components were found on rows enough, and have most of the variance, of the rows of the period too."""
+    spectrum, alike = state.spectrum, _alike(state, rows)
+    if alike < _UNLIKE:
+        sentence = (
+            f"The {counted(len(rows))} of this period vary {100 * alike:.0f} % as much along the components as the first rows did: "
+            "words or columns that are new are not seen. Start a tracker with a pool of rows as they are now."
+        )
+        verdict = Verdict.FAIL if alike < _BLIND else Verdict.WARN
+        return Assumption(name="components", verdict=verdict, sentence=sentence)
     found = (
         f"{spectrum.components} components of {counted(spectrum.rows)} have {100 * spectrum.explained:.0f} % of the variance of "
         f"{spectrum.columns:,} columns"

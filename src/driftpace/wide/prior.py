@@ -6,8 +6,9 @@ rows of a first period say which gamma and which share f of the variance are pla
 
     response ~ N(level, v [(1 - f) I + f G_gamma]),    G_gamma = sum_b l_b^gamma Z_b Z_b' (trace one for each row),
 
-one eigendecomposition for each gamma. Several scores have a response each, of their own noise, and the same law. A band may then
-deviate from the power law by a factor of a few, which its own rows decide.
+one eigendecomposition for each gamma. Several scores have a response each, of a variance v of its own, and the same law. Responses
+of classes are those of the quadratic of the loss at the level of all rows, where v is known. A band may then deviate from the power
+law by a factor of a few, which its own rows decide.
 """
 
 from dataclasses import dataclass
@@ -32,6 +33,10 @@ NOTHING = 0.01
 _STEP = 2.0
 _ROUNDING = 1e-12
 _SMALLEST = 1e-6
+_LEAST_REST = 0.02
+"""The least share of noise in the responses of a score."""
+_MOST_SHARE = 0.4
+"""The largest share of responses that coefficients are scaled for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -54,13 +59,14 @@ def power_laws(
     scale: FloatArray,
     sizes: FloatArray,
     *,
-    noise: FloatArray | None,
+    total: FloatArray | None,
     level: bool,
 ) -> PowerLaws:
     """Return how plausible each power law is, from rows in whitened coordinates without the level.
 
-    ``response`` has a column for each score. ``scale`` is the variance of rows in each band before whitening. ``noise`` is that of
-    the responses of each score, None where it is unknown, which it may be of one score.
+    ``response`` has a column for each score. ``scale`` is the variance of rows in each band before whitening. ``total`` is the
+    variance of the responses of each score, which signal and noise share; None where it is unknown, which it may be of one score.
+    Of classes the share of each says what the total is.
     """
     count = len(response)
     if level:
@@ -73,22 +79,35 @@ def power_laws(
         each = each / float(sizes @ each)  # a row has variance one
         scaled = Z * np.sqrt(np.repeat(each, sizes.astype(int)))
         values, along = _directions(scaled, response)
-        beyond = max(float(np.square(response).sum()) - float(along.sum()), 0.0)
+        beyond = np.maximum(np.square(response).sum(axis=0) - along.sum(axis=0), 0.0)
+        unseen = free - len(values)
         for share in SHARES:
             odds = share / (1.0 - share)
-            if noise is None:
+            if total is None:
                 grown = 1.0 + odds * values[:, None]
-                best = (float((along / grown).sum()) + beyond) / free
+                best = float((along / grown).sum() + beyond.sum()) / free
                 log = -0.5 * (free * np.log(max(best, 1e-300)) + float(np.log(grown).sum()))
             else:
-                best = 1.0 / float((1.0 / noise).mean())
-                grown = 1.0 + odds * best * values[:, None] / noise
-                log = -0.5 * (float((along / grown / noise).sum()) + float(np.log(grown).sum()))
+                signal = share / float((1.0 / total).mean())
+                rest = np.maximum(total - signal, _LEAST_REST * total)
+                grown = rest + signal * values[:, None]
+                log = -0.5 * float((along / grown + np.log(grown)).sum())
+                log -= 0.5 * float((beyond / rest + unseen * np.log(rest)).sum())
+                best = signal / odds * _of_scores(share)
             logs.append(log)
             variances.append(best * odds * each)
             noises.append(best)
     weights = np.exp(np.array(logs) - max(logs))
     return PowerLaws(weights=weights / weights.sum(), variances=np.array(variances), noise=np.array(noises))
+
+
+def _of_scores(share: float) -> float:
+    """Return by how much the variance of scores is larger than that which responses of classes show at the level of all rows.
+
+    A logistic curve is flatter on average than at its middle: scores of the variance v show v/(1 + pi v/8) of the responses'
+    variance of 4, the usual approximation of the logistic by a normal distribution.
+    """
+    return 1.0 / (1.0 - 0.5 * np.pi * min(share, _MOST_SHARE))
 
 
 def _directions(Z: FloatArray, response: FloatArray) -> tuple[FloatArray, FloatArray]:

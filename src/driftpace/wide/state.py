@@ -61,11 +61,8 @@ FIRST_AIM = 0.8
 SEVERAL_AIM = 0.8
 """The share of the usual aim of several classes: on texts with rare classes the stated risk of single periods is too low."""
 
-FIRST_CURVED = 1.35
-"""By how much variances of a first period are widened where the loss is not a quadratic: few rows are far from the minimiser."""
-
-FIRST_PRIOR = 0.3
-"""The same of several scores, for a band of which the rows show nothing."""
+FIRST_PRIOR = 0.1
+"""By how much variances of a first period are widened where the loss is not a quadratic, in a band that its rows do not show."""
 
 PILOT_WITHOUT_POOL = 300
 """The same where no pool has shown the components."""
@@ -78,7 +75,7 @@ _UNSEEN = 0.5
 """Rows that each class has besides its own, where few were seen."""
 
 _ROUNDS = 4
-_RELINEARISED = 2
+_STEPS, _LONGEST = 30, 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -180,19 +177,16 @@ def judge_wide(config: AdaptiveConfig, state: WideState, rows: WideRows) -> Wide
 def _judge_first(config: AdaptiveConfig, state: WideState, rows: WideRows) -> WideJudgement:
     """Look at the rows of a first period: how much each band explains is anything from nothing to everything."""
     floor, first = _floor(config, rows.loss), 1 if state.intercept else 0
-    at, noise = _start(state, rows), 1.0
-    for relinearised in range(1 if rows.quadratic else _RELINEARISED):
-        views, level, guess = _first_views(state, rows, at)
-        noise = max(guess, floor) if rows.quadratic and not relinearised else noise
-        for _ in range(_ROUNDS):
-            fit = fit_bands(rows, views, state.parts, noise, upper=noise, rounds=2)
-            memory = NoiseMemory.of(fit.sums, config.noise_rates)
-            after = max(memory.estimate().mean, floor)
-            settled = abs(after - noise) <= 0.01 * noise
-            noise = after
-            if settled:
-                break
-        at = fit.center
+    views, level, guess = _first_views(state, rows, _start(state, rows))
+    noise = max(guess, floor) if rows.quadratic else 1.0
+    for _ in range(_ROUNDS):
+        fit = fit_bands(rows, views, state.parts, noise, upper=noise, rounds=2)
+        memory = NoiseMemory.of(fit.sums, config.noise_rates)
+        after = max(memory.estimate().mean, floor)
+        settled = abs(after - noise) <= 0.01 * noise
+        noise = after
+        if settled:
+            break
     estimate = memory.estimate()
     fit = fit_bands(rows, views, state.parts, noise, upper=noise + config.noise_margin * estimate.error)
     if not rows.quadratic:
@@ -213,19 +207,24 @@ def _judge_first(config: AdaptiveConfig, state: WideState, rows: WideRows) -> Wi
 def _widened(fit: WideFit) -> FloatArray:
     """Return the variances of a first period of a loss that is not a quadratic: the likelihood understates how large bands are.
 
-    Of several scores, where the rows show the leading bands well, the more of its prior a band has kept, the wider.
+    Rows show the leading bands well; the more of its prior a band has kept, the wider.
     """
-    if len(fit.turn) == 1:
-        return FIRST_CURVED * fit.variances
     held = np.array([posterior.held for posterior in fit.posteriors])[:, None]
     return np.asarray(fit.variances * (1.0 + FIRST_PRIOR * np.minimum(fit.variances / held, 1.0)))
 
 
 def _start(state: WideState, rows: WideRows) -> FloatArray:
-    """Return where the loss of first rows is looked at first: at zero, of several classes at their shares."""
-    if not state.intercept or not isinstance(rows.loss, SoftmaxLoss):
-        return state.center
+    """Return where the loss of first rows is looked at: at the level of all rows, of several classes at their shares."""
     at = state.center.copy()
+    if not state.intercept or rows.quadratic:
+        return at
+    if not isinstance(rows.loss, SoftmaxLoss):
+        most = math.log(2.0 * len(rows) + 1.0)
+        for _ in range(_STEPS):
+            scores = rows.scores(at)
+            step = float(rows.slopes(scores).sum()) / max(float(rows.bends(scores).sum()), 1e-9)
+            at[0] = min(max(at[0] - min(max(step, -_LONGEST), _LONGEST), -most), most)
+        return at
     counts = np.bincount(rows.y.astype(np.int64), minlength=rows.outputs + 1)
     levels = np.log(counts + _UNSEEN) @ helmert(rows.outputs + 1)
     at[: rows.outputs] = levels if rows.scale is None else np.linalg.solve(rows.scale, levels)
@@ -239,21 +238,22 @@ def _first_views(state: WideState, rows: WideRows, at: FloatArray) -> tuple[list
         bends = np.maximum(rows.bends(scores)[:, 0, 0], 1e-6)
         responses = scores - rows.slopes(scores) / bends[:, None]
         root = np.sqrt(bends / bends.mean())
-        noise = None if rows.quadratic else np.array([1.0 / float(bends.mean())])
         center = responses.T @ bends / float(bends.sum())
     else:  # of rows that are nearly certain of a class single responses would be beyond measure: all have the mean curvature
         every = rows.bends(scores)
         turn = rows.turn(every)
         along = np.maximum(bends_along(every, turn).mean(axis=0), 1e-6)
         responses = (rows.Z @ at.reshape(-1, rows.outputs)) @ turn - (rows.slopes(scores) @ turn) / along
-        root, noise, center = np.ones(len(rows)), 1.0 / along, responses.mean(axis=0)
+        root, center = np.ones(len(rows)), responses.mean(axis=0)
     level = max(float(np.square(responses * root[:, None]).mean()), 1e-300)
+    beyond = (responses - (center if state.intercept else 0.0)) * root[:, None]
+    total = None if rows.quadratic else np.maximum(np.square(beyond).mean(axis=0), 1e-6 * level)
     laws = power_laws(
         rows.Z[:, first:] * root[:, None],
-        (responses - (center if state.intercept else 0.0)) * root[:, None],
+        beyond,
         _scales(state),
         state.sizes[first:],
-        noise=noise,
+        total=total,
         level=state.intercept,
     )
     views = band_views(laws, state.outputs * state.sizes[first:])
