@@ -71,7 +71,7 @@ def period(fleet: Fleet, stores: Stores) -> dict[str, Any]:
     return {"seconds": seconds, "processor": processor, "rows": rows, "batches": batches}
 
 
-def run(count: int, name: str, workers: int, periods: int) -> None:
+def run(count: int, name: str, workers: int, periods: int, *, borrow: bool) -> None:
     """Print a line for each period of a fleet, and one for saving it."""
     executor = open_executor(name, workers=None if name == "local" else workers)
     list(executor.map(_warm, range(workers)))
@@ -83,6 +83,7 @@ def run(count: int, name: str, workers: int, periods: int) -> None:
         target="sales",
         segments=stores.names.tolist(),
         executor=executor,
+        borrow=borrow,
         rng=0,
     )
     for number in range(1, periods + 1):
@@ -139,6 +140,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--executor", nargs="+", default=["local", "processes"], choices=list(PACKAGES))
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--periods", type=int, default=3)
+    parser.add_argument("--borrow", action="store_true", help="segments learn from each other")
     given = parser.parse_args(arguments)
     head = ("segments", "executor", "workers", "period", "rows", "batches", "s", "CPU s", "CPU ms/segment", "MB")
     print(" ".join(f"{name:>14}" for name in head))
@@ -148,4 +150,4 @@ def main(arguments: Sequence[str] = ()) -> None:
                 print(f"{name}: {PACKAGES[name]} is not installed")
                 continue
             for workers in [1] if name == "local" else given.workers:
-                run(count, name, workers, given.periods)
+                run(count, name, workers, given.periods, borrow=given.borrow)
