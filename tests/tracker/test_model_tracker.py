@@ -385,6 +385,14 @@ def test_a_new_base_of_other_columns_is_refused_and_nothing_is_lost(model: Any, 
     np.testing.assert_array_equal(tracker.predict(X), before)
 
 
+def test_a_new_base_of_other_columns_is_refused_before_any_rows(model: Any, rng: np.random.Generator) -> None:
+    X, y = draw(200, rng)
+    tracker = Tracker.for_model(model, epsilon=0.1, rng=0)
+    with pytest.raises(ParameterError, match="same columns as before; got one of 2 in place of 4"):
+        tracker.retrain(lightgbm.LGBMRegressor(n_estimators=3, verbose=-1).fit(X[:, :2], y))
+    np.testing.assert_array_equal(tracker.predict(X), model.predict(X))
+
+
 def test_seeds_are_checked(model: Any) -> None:
     with pytest.raises(ParameterError, match=r"for_model\(rng=...\) must be a Generator, a whole number or None"):
         Tracker.for_model(model, epsilon=0.1, rng="seven")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import VotingClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
@@ -204,6 +205,8 @@ def test_a_model_trained_elsewhere_takes_its_place(rng: np.random.Generator) -> 
     np.testing.assert_array_equal(tracker.predict(X), other.predict(X))
     with pytest.raises(ParameterError, match="same task and classes"):
         tracker.retrain(voting(*kinds(100, rng)))
+    with pytest.raises(ParameterError, match="same columns as before; got one of 3 in place of 4"):
+        tracker.retrain(tree(X[:, :3], X[:, 0]))
 
 
 @pytest.mark.parametrize(
@@ -225,6 +228,35 @@ def test_a_model_trained_elsewhere_takes_its_place(rng: np.random.Generator) -> 
 def test_what_makes_no_sense_is_refused(call: Callable[[Any], Any], sentence: str) -> None:
     with pytest.raises(ParameterError, match=sentence):
         call(tree(*World(1, 0.0).draw(100)))
+
+
+class Coin(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A model that predicts anything, and with ``other`` what it never saw."""
+
+    def __init__(self, other: str | None = None) -> None:
+        self.other = other
+
+    def fit(self, X: FloatArray, y: Any) -> "Coin":
+        self.classes_, self.n_features_in_ = np.unique(y), X.shape[1]
+        self.rng_ = np.random.default_rng(0)
+        return self
+
+    def predict(self, X: FloatArray) -> Any:
+        chosen = self.rng_.choice(self.classes_, len(X))
+        return chosen if self.other is None else np.full(len(X), self.other)
+
+
+def test_a_model_that_changes_or_predicts_what_is_no_class_is_refused(rng: np.random.Generator) -> None:
+    X, y = kinds(120, rng)
+    tracker = Tracker.for_model(Coin().fit(X, y), epsilon=0.1, head=False)
+    tracker.ask()
+    tracker.tell(X[:30], y[:30], final=False)
+    with pytest.raises(ParameterError, match="must score the same rows alike in every call"):
+        tracker.tell(X[30:], y[30:], final=False)
+    other = Tracker.for_model(Coin("maybe").fit(X, y), epsilon=0.1, head=False)
+    other.ask()
+    with pytest.raises(ParameterError, match="must predict its classes, no, yes; got 'maybe'"):
+        other.tell(X[:30], y[:30], final=False)
 
 
 def test_a_refused_call_changes_nothing(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:

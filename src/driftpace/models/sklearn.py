@@ -118,7 +118,14 @@ class SklearnAdapter(ModelAdapter):
         """Return 1 for the class that is predicted and 0 for the others, or 1 and -1 where there are two."""
         assert self.labels is not None
         places = {label: place for place, label in enumerate(self.labels)}
-        chosen = np.array([places[plain(label)] for label in predicted], dtype=np.int64)
+        chosen = np.array([places.get(plain(label), -1) for label in predicted], dtype=np.int64)
+        if (chosen < 0).any():
+            wrong = plain(predicted[int(np.argmin(chosen))])
+            raise ParameterError(
+                f"must predict its classes, {', '.join(map(str, self.labels[:10]))}; got {wrong!r}.",
+                owner="adapt",
+                name="model",
+            )
         return np.asarray(np.eye(len(self.labels))[chosen] if len(self.labels) > 2 else 2.0 * chosen - 1.0)
 
     def _of_all_classes(self, shares: FloatArray) -> FloatArray:

@@ -1,17 +1,70 @@
 """What trackers of models share: targets, predictions from scores, periods, rows as JSON values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
 
-from driftpace.errors import DataError, ProtocolError
+from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.models import ModelAdapter, ScoredRows
-from driftpace.models.rows import count_rows, rows_from_values, rows_to_values
+from driftpace.models.rows import count_rows, rows_from_values, rows_to_values, take
 from driftpace.records import StepReport
 from driftpace.storage.codec import decode, encode
 from driftpace.tracker.inputs import read_targets
 from driftpace.typing import FloatArray
+
+Probe = tuple[Any, FloatArray]
+"""Rows with their scores, which show that a model is still the same."""
+
+PROBES = 8
+"""The rows of a probe."""
+
+SAME = 1e-4
+"""Scores that differ by less than this share of the largest are the same: single precision sums rows in batches differently."""
+
+
+def probe_of(X: Any, scores: FloatArray) -> Probe:
+    """Return the first rows with their scores."""
+    return take(X, np.arange(min(count_rows(X), PROBES))), scores[:PROBES]
+
+
+def check_same_scores(base: ModelAdapter, probe: Probe | None, owner: str) -> None:
+    """Refuse a model that scores the rows of a probe differently from before."""
+    if probe is None:
+        return
+    X, before = probe
+    now = base.checked_scores(X, count_rows(X), owner)
+    if not np.allclose(now, before, rtol=0.0, atol=SAME * (1e-9 + float(np.abs(before).max()))):
+        raise ParameterError(
+            f"must score the same rows alike in every call; row 0 scored {before[0, 0]:g} and now {now[0, 0]:g}. "
+            "Pass a new model to retrain(model=...).",
+            owner=owner,
+            name="model",
+        )
+
+
+def check_columns(base: ModelAdapter, before: ModelAdapter, rows: Sequence[ScoredRows]) -> None:
+    """Refuse a new base that takes other columns than the one before, or than the rows that are kept have."""
+    owner = "Tracker.retrain"
+    known = base.features is not None and before.features is not None
+    fits = not known or base.features == before.features
+    if rows:
+        try:
+            base.rows(rows[0].X, owner)
+        except DataError:
+            fits = False
+    if not fits:
+        raise ParameterError(
+            f"must be a model of the same columns as before; got one of {_columns_of(base)} in place of {_columns_of(before)}.",
+            owner=owner,
+            name="model",
+        )
+
+
+def _columns_of(base: ModelAdapter) -> str:
+    """Return the columns of a model in words."""
+    names = "" if base.columns is None else f" ({', '.join(base.columns[:8])})"
+    return f"{base.features if base.columns is None else len(base.columns)}{names}"
 
 
 def codes_of(base: ModelAdapter, y: Any, rows: int, owner: str) -> FloatArray:
@@ -83,3 +136,13 @@ def part_from_values(values: dict[str, Any]) -> ScoredRows:
     """Return the rows of :func:`part_to_values`."""
     held = {name: decode(value) for name, value in values.items() if name != "X"}
     return ScoredRows(X=rows_from_values(values["X"]), **held)
+
+
+def probe_to_values(probe: Probe | None) -> dict[str, Any] | None:
+    """Return a probe as JSON values that :func:`probe_from_values` reads."""
+    return None if probe is None else {"X": rows_to_values(probe[0]), "scores": encode(probe[1])}
+
+
+def probe_from_values(values: dict[str, Any] | None) -> Probe | None:
+    """Return the probe of :func:`probe_to_values`."""
+    return None if values is None else (rows_from_values(values["X"]), decode(values["scores"]))

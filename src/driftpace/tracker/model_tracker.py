@@ -22,7 +22,7 @@ from driftpace.models import (
 )
 from driftpace.models.features import MOST_COLUMNS
 from driftpace.models.retraining import Gain
-from driftpace.models.rows import alike, count_rows, join, read_features, rows_from_values, rows_to_values, take
+from driftpace.models.rows import alike, count_rows, join, read_features
 from driftpace.records import Request, Retraining, StepReport
 from driftpace.storage import write_state
 from driftpace.storage.codec import decode, encode
@@ -37,10 +37,15 @@ from driftpace.tracker.head_rows import (
 )
 from driftpace.tracker.inputs import InputRows, read_entropy, read_weights
 from driftpace.tracker.model_rows import (
+    check_columns,
+    check_same_scores,
     codes_of,
     part_from_values,
     part_to_values,
     predictions_of,
+    probe_from_values,
+    probe_of,
+    probe_to_values,
     run_period,
     shares_of,
 )
@@ -53,12 +58,6 @@ if TYPE_CHECKING:
 
 Tracker = Any
 """The class :class:`driftpace.Tracker`, which is handed to trackers of models: imported here it would be a circle."""
-
-PROBES = 8
-"""Rows whose scores show that a model is still the same."""
-
-SAME = 1e-4
-"""Scores that differ by less than this share of the largest are the same: single precision sums rows in batches differently."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -207,7 +206,10 @@ class ModelTracker:
                 raise DataError("must have at least one row; got none.", owner=owner, name="X")
             scores = state.base.checked_scores(X, count_rows(X), owner)
             features = HeadFeatures.learn(self._head_settings, state.base, X, scores, owner)
-            self._head, self._state = self._opened(features), replace(state, features=features, probe=_probe(X, scores))
+            self._head, self._state = (
+                self._opened(features),
+                replace(state, features=features, probe=probe_of(X, scores)),
+            )
         assert self._state.features is not None
         return self._state.features.names
 
@@ -319,7 +321,7 @@ class ModelTracker:
         if rows == 0:
             return head, state
         part = ScoredRows(period=head.period, X=X, y=codes, scores=scores, weights=weights)
-        probe = state.probe or _probe(X, scores)
+        probe = state.probe or probe_of(X, scores)
         return head, replace(state, features=features, open_rows=(*state.open_rows, part), probe=probe)
 
     def _alike(self, X: Any, owner: str) -> Any:
@@ -381,7 +383,7 @@ class ModelTracker:
         report = head.history[-1] if len(head.history) else None
         if model is not None:
             base = adapt(model)
-            self._check_columns(base)
+            check_columns(base, state.base, state.rows)
             if base.task != state.base.task or base.labels != state.base.labels:
                 raise ParameterError(
                     f"must be of the same task and classes as the model before; got {base.task} of {base.labels}.",
@@ -405,20 +407,6 @@ class ModelTracker:
             self._state = state
             raise
         return None if report is None else report.retrain
-
-    def _check_columns(self, base: ModelAdapter) -> None:
-        """Refuse a new base that takes other columns than the rows that are kept have."""
-        if self._state.rows:
-            try:
-                base.rows(self._state.rows[0].X, "Tracker.retrain")
-            except DataError:
-                before = self._state.base
-                raise ParameterError(
-                    f"must be a model of the same columns as before; got one of {_columns_of(base)} in place of "
-                    f"{_columns_of(before)}.",
-                    owner="Tracker.retrain",
-                    name="model",
-                ) from None
 
     def _trained(self) -> ModelAdapter:
         """Return the base trained again in the way that was found best."""
@@ -506,18 +494,7 @@ class ModelTracker:
 
     def _check_same_model(self, owner: str) -> None:
         """Refuse a model that scores the first rows differently from before."""
-        probe = self._state.probe
-        if probe is None:
-            return
-        X, before = probe
-        now = self._state.base.checked_scores(X, count_rows(X), owner)
-        if not np.allclose(now, before, rtol=0.0, atol=SAME * (1e-9 + float(np.abs(before).max()))):
-            raise ParameterError(
-                f"must score the same rows alike in every call; row 0 scored {before[0, 0]:g} and now {now[0, 0]:g}. "
-                "Pass a new model to retrain(model=...).",
-                owner=owner,
-                name="model",
-            )
+        check_same_scores(self._state.base, self._state.probe, owner)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one file, the model included, without pickle; :meth:`Tracker.load` reads it.
@@ -541,9 +518,7 @@ class ModelTracker:
             "open_rows": [part_to_values(part) for part in state.open_rows],
             "trained": state.trained,
             "gain": encode(state.gain),
-            "probe": None
-            if state.probe is None
-            else {"X": rows_to_values(state.probe[0]), "scores": encode(state.probe[1])},
+            "probe": probe_to_values(state.probe),
         }
         write_state(path, {**self._head.to_body(), "model": model})
 
@@ -579,7 +554,6 @@ class ModelTracker:
             )
         else:
             base = adapt(model, task=held["task"], labels=decode(held["labels"]))
-        probe = held["probe"]
         made._state = ModelState(
             base=base,
             features=decode(held["features"]),
@@ -587,7 +561,7 @@ class ModelTracker:
             open_rows=tuple(part_from_values(part) for part in held["open_rows"]),
             trained=held["trained"],
             gain=decode(held["gain"]),
-            probe=None if probe is None else (rows_from_values(probe["X"]), decode(probe["scores"])),
+            probe=probe_from_values(held["probe"]),
         )
         made._head = tracker.from_body({name: value for name, value in body.items() if name != "model"}, own)
         made._check_same_model("Tracker.load")
@@ -649,17 +623,6 @@ def _loss_of(base: ModelAdapter, loss: Any, owner: str) -> LinearLoss | VectorLo
         )
     given: LinearLoss | VectorLoss = loss
     return given
-
-
-def _columns_of(base: ModelAdapter) -> str:
-    """Return the columns of a model in words."""
-    names = "" if base.columns is None else f" ({', '.join(base.columns[:8])})"
-    return f"{base.features if base.columns is None else len(base.columns)}{names}"
-
-
-def _probe(X: Any, scores: FloatArray) -> tuple[Any, FloatArray]:
-    """Return the first rows with their scores."""
-    return take(X, np.arange(min(count_rows(X), PROBES))), scores[:PROBES]
 
 
 @contextmanager

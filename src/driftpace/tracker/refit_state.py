@@ -7,7 +7,7 @@ from driftpace.models import ModelAdapter, ScoredRows, adapter_of_artefact, arte
 from driftpace.models.learning_curve import CurveAudit, MeasuredCurve
 from driftpace.records import StepReport
 from driftpace.storage.codec import decode, encode
-from driftpace.tracker.model_rows import part_from_values, part_to_values
+from driftpace.tracker.model_rows import Probe, part_from_values, part_to_values, probe_from_values, probe_to_values
 
 _PLAIN = ("period", "ordered", "pool", "look", "looked", "curves", "audit", "reports")
 _ROWS = ("rows", "open_rows")
@@ -33,6 +33,7 @@ class RefitState:
     curves: tuple[MeasuredCurve, ...] = ()
     audit: CurveAudit = field(default_factory=CurveAudit)
     reports: tuple[StepReport, ...] = ()
+    probe: Probe | None = None
 
     @property
     def gathered(self) -> int:
@@ -42,11 +43,13 @@ class RefitState:
     def to_values(self) -> dict[str, Any]:
         """Return the state as JSON values that :meth:`of_values` reads."""
         rows = {name: [part_to_values(part) for part in getattr(self, name)] for name in _ROWS}
-        return {"model": artefact_of(self.model), **rows, **{name: encode(getattr(self, name)) for name in _PLAIN}}
+        held = {"model": artefact_of(self.model), "probe": probe_to_values(self.probe)}
+        return {**held, **rows, **{name: encode(getattr(self, name)) for name in _PLAIN}}
 
     @classmethod
     def of_values(cls, values: Any, model: Any) -> Self:
         """Return the state of such values, with the model where only its weights were saved."""
         held: dict[str, Any] = {name: tuple(part_from_values(part) for part in values[name]) for name in _ROWS}
         held |= {name: decode(values[name]) for name in _PLAIN}
+        held["probe"] = probe_from_values(values["probe"])
         return cls(model=adapter_of_artefact(values["model"], model=model), **held)

@@ -29,8 +29,11 @@ from driftpace.tracker.head_rows import MOST_ROWS, by_period, limited
 from driftpace.tracker.history import History
 from driftpace.tracker.inputs import read_weights
 from driftpace.tracker.model_rows import (
+    check_columns,
+    check_same_scores,
     codes_of,
     predictions_of,
+    probe_of,
     run_period,
     shares_of,
 )
@@ -253,8 +256,12 @@ class RefitTracker:
         if state.ordered is None:
             raise ProtocolError("tell() must follow ask() in every period.")
         if X is not None:
+            check_same_scores(state.model, state.probe, owner)
             part = self._part(X, y, sample_weight, state.period, owner)
-            state = replace(state, open_rows=(*state.open_rows, part)) if len(part) else state
+            if len(part):
+                assert part.scores is not None
+                probe = state.probe or probe_of(part.X, part.scores)
+                state = replace(state, open_rows=(*state.open_rows, part), probe=probe)
         report = None
         if final:
             state, report = self._closed(state)
@@ -284,6 +291,7 @@ class RefitTracker:
                 audit = audit.after(LearningCurve.of(curves, now=state.period), measured)
             state = replace(state, look=measured, audit=audit)
             if measured.falls[-1] > 0.0:
+                state = replace(state, probe=None)
                 how = Training(way="fresh", half_life=half_life)
                 model = train(model, (*state.rows, *state.open_rows), how, now=state.period)
             curves = (*curves, measured)[-KEPT_CURVES:]
@@ -396,9 +404,8 @@ class RefitTracker:
                 owner=owner,
                 name="model",
             )
-        if state.rows:
-            base.rows(state.rows[0].X, owner)
-        self._state = replace(state, model=base)
+        check_columns(base, state.model, state.rows)
+        self._state = replace(state, model=base, probe=None)
 
     def step(self, draw: Callable[[int], tuple[Any, ...]], *, pool: int | None = None) -> StepReport:
         """Run a whole period: ask, draw rows until there are enough or no more, and close it.
@@ -420,6 +427,7 @@ class RefitTracker:
         """Return the scores of rows by the model in use."""
         owner, model = "Tracker.predict", self._state.model
         X = model.rows(read_features(X, owner), owner)
+        check_same_scores(model, self._state.probe, owner)
         scores = model.checked_scores(X, count_rows(X), owner)
         return scores[:, 0] if model.outputs == 1 else scores
 
