@@ -22,7 +22,8 @@ from driftpace.campaign import Campaign
 from driftpace.storage import open_store
 from driftpace.storage.base import Change, Store
 
-CLIENTS = (1, 8, 32)
+CLIENTS = (1, 32, 256)
+WRITERS = 16
 ROWS, FEATURES = 200, 20
 SECONDS = 4.0
 MANY = 10_000
@@ -31,7 +32,7 @@ SERVE = """
 import os, sys
 sys.stderr = open(os.devnull, "w")
 from driftpace.service import run
-run(sys.argv[1], port=0, dashboard=False, say=lambda text: print(text, flush=True))
+run(sys.argv[1], port=0, dashboard=False, on_listening=lambda store, url: print(f"serves at {url} now", flush=True))
 """
 BARE = """
 import socket, sys, uvicorn
@@ -56,7 +57,7 @@ def main() -> None:
     print(f"\nService on loopback: {ROWS} rows x {FEATURES} features a delivery, about {SECONDS:.0f} s for each line")
     print(
         "ask and tell take turns, each client on a campaign of its own; a rate is of the time that went into that request; "
-        "again: asking for an order that is open"
+        "again: asking for an order that is open; same: three rows for the one campaign of all clients"
     )
     print(
         f"{'store':12} {'clients':>7} {'what':8} {'requests/s':>10} {'p50 ms':>8} {'p95 ms':>8} {'p99 ms':>8} {'of bare':>8}"
@@ -77,6 +78,7 @@ def main() -> None:
                     show(name, clients, load(port, clients, _status, SECONDS / 2), bare)
                     show(name, clients, load(port, clients, _again, SECONDS / 2), bare)
                     show(name, clients, load(port, clients, _period, SECONDS), bare)
+                show(name, WRITERS, load(port, WRITERS, _small, SECONDS), {})
     quick = "/dev/shm" if Path("/dev/shm").is_dir() else None  # writing them is not what is measured
     with tempfile.TemporaryDirectory(dir=quick) as folder:
         many("SQLite", str(Path(folder) / "many.db"))
@@ -173,6 +175,13 @@ def _period(line: http.client.HTTPConnection, number: int, turn: int) -> list[tu
     return [("ask", asked), ("tell", delivered)]
 
 
+def _small(line: http.client.HTTPConnection, number: int, turn: int) -> list[tuple[str, float]]:
+    """Deliver three rows to the one campaign of all clients, which stays open."""
+    rows = np.random.default_rng(1_000 * number + turn).normal(size=(3, FEATURES + 1)).round(6)
+    body = json.dumps({"X": rows[:, 1:].tolist(), "y": rows[:, 0].tolist()}).encode()
+    return [("same", send(line, "POST", "/api/campaigns/crowded/deliveries?final=false", body))]
+
+
 def _bare_status(line: http.client.HTTPConnection, number: int, turn: int) -> list[tuple[str, float]]:
     del turn
     return [("status", send(line, "GET", f"/load-{number:02d}"))]
@@ -212,6 +221,7 @@ def begin(store: Store, count: int) -> None:
     """Begin the campaigns that clients work on."""
     for number in range(count):
         Campaign.create({"name": f"load-{number:02d}", "target": "y", "epsilon": 0.1, "seed": number}, storage=store)
+    Campaign.create({"name": "crowded", "target": "y", "epsilon": 1e-4, "seed": 0}, storage=store).ask()
 
 
 def fill(store: Store, count: int) -> None:
