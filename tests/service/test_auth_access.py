@@ -30,6 +30,7 @@ READS = [
     ("GET", "/api/campaigns/churn/export"),
     ("GET", "/api/campaigns/churn/report"),
     ("GET", "/api/session"),
+    ("GET", "/api/alerts"),
     ("GET", "/api/openapi.json"),
     ("GET", "/api/docs"),
     ("GET", "/metrics"),
