@@ -188,5 +188,5 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(churn: Path, run: Run, mo
     def refuse(*_: object, **__: object) -> int:
         raise PermissionError(13, "Permission denied", "churn.html")
 
-    monkeypatch.setattr(Path, "write_text", refuse)
+    monkeypatch.setattr("driftpace.storage.atomic_file.os.replace", refuse)
     assert run("report", "churn") == (2, "", "driftpace: Permission denied (churn.html).\n")

@@ -12,7 +12,7 @@ from driftpace.service.access import ROLES
 from driftpace.service.auth import make_token
 from driftpace.service.dashboard import routes as pages
 from driftpace.service.limits import ServiceLimits
-from driftpace.service.routes import campaigns, deliveries, docs, orders, system, tables
+from driftpace.service.routes import campaigns, deliveries, docs, fleets, orders, system, tables
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
@@ -44,12 +44,18 @@ READS = [
     ("GET", "/campaigns/churn/what-if"),
     ("GET", "/campaigns/churn/ledger.csv"),
     ("GET", "/campaigns/churn/ledger.json"),
+    ("GET", "/campaigns/churn/segments/berlin"),
+    ("GET", "/api/campaigns/churn/fleet"),
+    ("GET", "/api/campaigns/churn/fleet/segments"),
+    ("GET", "/api/campaigns/churn/fleet/segments/berlin"),
+    ("GET", "/api/campaigns/churn/fleet/ledger"),
 ]
 LABELS = [
     ("POST", "/api/campaigns/churn/deliveries"),
     ("POST", "/api/campaigns/churn/orders/current/release"),
     ("POST", "/api/campaigns/churn/deliveries/forget"),
     ("POST", "/api/campaigns/churn/sample"),
+    ("POST", "/api/campaigns/churn/fleet/deliveries"),
 ]
 ORDERS = [
     ("POST", "/api/campaigns/churn/orders"),
@@ -57,6 +63,8 @@ ORDERS = [
     ("POST", "/api/campaigns/churn/orders/current/override"),
     ("POST", "/api/campaigns/churn/undo"),
     ("POST", "/api/campaigns/churn/retrain"),
+    ("POST", "/api/campaigns/churn/fleet/orders"),
+    ("POST", "/api/campaigns/churn/fleet/undo"),
 ]
 WRITES = [
     *LABELS,
@@ -102,7 +110,7 @@ def afar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, di
 
 
 def test_every_route_is_covered() -> None:
-    parts = (campaigns, deliveries, docs, system, orders, system, tables, pages)
+    parts = (campaigns, deliveries, docs, fleets, orders, system, tables, pages)
     there = [route for part in parts for route in part.router.routes if isinstance(route, APIRoute)]
     assert len(there) > 25
     for route in there:

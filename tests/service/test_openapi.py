@@ -85,6 +85,8 @@ def test_responses_match_the_openapi_description(served: Serving, path: str, met
             case.path_parameters["name"] = name
         answer = case.call(timeout=30)
         tried.append(answer.status_code)
+        if answer.status_code == 431:
+            return  # an address too long for the server, which refused it before it was read
         case.validate_response(answer, excluded_checks=NOT_ASKED)
         if mode == "positive" and answer.status_code in (400, 422) and not path.endswith(ANY_VALUE):
             refused = answer.json()["error"]

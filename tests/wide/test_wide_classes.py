@@ -11,6 +11,7 @@ import pytest
 from benchmarks.wide_classes import ClassesWorld, first_looks, run
 from driftpace import Budget, LinearCost, SoftmaxLoss, Tracker
 from driftpace.adaptive.audit import mean_product
+from driftpace.adaptive.fit import EQUAL_ROWS
 from driftpace.errors import DataError
 from driftpace.losses.softmax import helmert
 from driftpace.wide import WideRows, fit
@@ -174,3 +175,23 @@ def test_quadratics_of_more_rows_than_coordinates_leave_out_as_others_do() -> No
     whole: Quadratic = observed(padded, bends, gap, np.zeros(12), np.ones(12), 1.0)
     for one, other in zip(tall.left_out(), whole.left_out(), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("rows", "spoilt"), [(EQUAL_ROWS, False), (0.0, True)])
+def test_a_handful_of_certain_rows_spoils_no_model_of_separable_classes(
+    rows: float, spoilt: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The curvature of five certain rows is next to nothing; the control, which believes it, shrinks the model."""
+    monkeypatch.setattr("driftpace.wide.state.EQUAL_ROWS", rows)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 1300)
+    X = 2.0 * np.eye(6)[y] + 0.5 * rng.standard_normal((1300, 6))
+    tracker = Tracker(SoftmaxLoss(), method="wide", epsilon=0.2)
+    tracker.ask()
+    tracker.tell(X[:300], y[:300])
+    before = tracker.predict_proba(X[300:])[np.arange(1000), y[300:]]
+    tracker.ask()
+    certain = 300 + np.argsort(-before)[:5]
+    tracker.tell(X[certain], y[certain])
+    after = tracker.predict_proba(X[300:])[np.arange(1000), y[300:]]
+    assert (np.log(before).mean() - np.log(after).mean() > 0.1) == spoilt

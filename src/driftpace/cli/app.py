@@ -56,7 +56,9 @@ COMMANDS = {
     "export": CommandSpec("export_import", "export", "Export a campaign to a file.", CAMPAIGNS),
     "import": CommandSpec("export_import", "import_campaign", "Import a campaign from an exported file.", CAMPAIGNS),
     "remove": CommandSpec("campaigns", "remove", "Remove a campaign with its log and rows.", CAMPAIGNS),
-    "backup": CommandSpec("backup", "backup", "Back up a store to one file, while it is in use.", STORE),
+    "backup": CommandSpec(
+        "backup", "backup", "Back up a store to one file, while others go on working with it.", STORE
+    ),
     "restore": CommandSpec("backup", "restore", "Restore a backup as a new store.", STORE),
     "upgrade": CommandSpec("backup", "upgrade", "Upgrade a store of an older version, with a backup first.", STORE),
     "seal": CommandSpec("seal", "seal", "Note the last hash of each log in a file outside of the store.", STORE),

@@ -54,7 +54,9 @@ def restore(
     dry_run: DryRun = False,
     storage: Storage = None,
 ) -> None:
-    """Restore a backup as a new store: a SQLite file that does not exist, or a PostgreSQL database without campaigns.
+    """Restore a backup as a new store.
+
+    The store is a SQLite file that does not exist, or a PostgreSQL database without campaigns.
 
     Example: driftpace restore 2026-11-19.backup --storage driftpace.db
     """
@@ -107,7 +109,9 @@ def upgrade(
     who: Who = None,
     storage: Storage = None,
 ) -> None:
-    """Upgrade a store of an older version, with a backup first; --dry-run upgrades a copy and checks it.
+    """Upgrade a store of an older version, with a backup first.
+
+    With --dry-run a copy is upgraded and checked.
 
     Example: driftpace upgrade --dry-run
     """

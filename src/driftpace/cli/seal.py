@@ -36,7 +36,9 @@ def seal(
     dry_run: DryRun = False,
     storage: Storage = None,
 ) -> None:
-    """Note the last hash of each log, so that a later check tells whether it was rewritten or cut.
+    """Note the last hash of each log in a file outside of the store.
+
+    A later check then tells whether a log was rewritten or cut.
 
     Keep the seal where those who can write to the store cannot; driftpace doctor --seal FILE compares it with the store.
 

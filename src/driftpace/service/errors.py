@@ -161,7 +161,7 @@ def from_framework(error: StarletteHTTPException) -> ApiError:
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the errors of a route for the OpenAPI description; 401, 403, 429 and 503 are in every route."""
+    """Return the errors of a route for the OpenAPI description; 401, 403, 429, 431 and 503 are in every route."""
     descriptions = {
         400: "The body cannot be read.",
         401: "The token is missing, unknown or expired.",
@@ -173,11 +173,12 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
         415: "The media type is not supported.",
         422: "A value is not allowed; the message says which.",
         429: "Too many failed logins or wrong tokens; wait.",
+        431: "The address or the headers are too long.",
         503: "The service is at its limits, or the store is unavailable; try again.",
     }
     return {
         status: {"model": ErrorResponse, "description": descriptions[status]}
-        for status in sorted({*statuses, 401, 403, 429, 503})
+        for status in sorted({*statuses, 401, 403, 429, 431, 503})
     }
 
 

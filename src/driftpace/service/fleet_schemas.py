@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from driftpace.service.request_schemas import WHOLE, Count, Key, Reason, RequestModel, SegmentName
-from driftpace.service.response_schemas import ResponseModel
+from driftpace.service.response_schemas import ResponseModel, TotalsResponse
 
 SortColumn = Literal[
     "urgency", "segment", "first", "missing", "received", "risk", "epsilon", "outcome", "last", "status", "rows"
@@ -46,19 +46,6 @@ class SegmentResponse(ResponseModel):
     problem: str | None
     rows: int
     trail: list[float | None]
-
-
-class TotalsResponse(ResponseModel):
-    """How many segments there are of each kind, and their rows."""
-
-    segments: int
-    missing: int
-    received: int
-    incomplete: int
-    set_aside: int
-    failed: int
-    not_met: int
-    outcomes: dict[str, int]
 
 
 class FleetPeriodResponse(ResponseModel):

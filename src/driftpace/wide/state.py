@@ -30,6 +30,7 @@ from driftpace.adaptive.bank import (
     step_costs,
     update,
 )
+from driftpace.adaptive.fit import EQUAL_ROWS
 from driftpace.adaptive.noise import NoiseEstimate, NoiseMemory, NoiseSums
 from driftpace.adaptive.state import (
     AIM,
@@ -296,7 +297,7 @@ def _judgement(
         center = np.concatenate([view.center for view in views])
         variances = np.tile(np.array([view.total for view in views])[:, None], (1, state.outputs))
     else:
-        bend, turn, center, variances = fit.bend, fit.turn, fit.center, fit.variances
+        bend, turn, center, variances = _pooled_bend(state, fit, len(rows)), fit.turn, fit.center, fit.variances
     if rows.quadratic:
         bend = np.ones(1)
     kappa = bend / (bend + penalty[:, None])
@@ -317,6 +318,19 @@ def _judgement(
         banks=banks,
         views=views,
     )
+
+
+def _pooled_bend(state: WideState, fit: WideFit, rows: int) -> FloatArray:
+    """Return the mean second derivatives of a period along its directions, some rows of the usual ones added.
+
+    Where classes can be separated nearly all rows are certain and a few near the boundary have the curvature. A handful of rows
+    may have next to none: risks would look small, and the penalty, which is compared with the curvature, would shrink the model.
+    """
+    if not state.banks:
+        return fit.bend
+    usual, before = _directions(state)
+    along = np.square(before.T @ fit.turn).T @ usual
+    return np.asarray((rows * fit.bend + EQUAL_ROWS * along) / (rows + EQUAL_ROWS))
 
 
 def _directions(state: WideState) -> tuple[FloatArray, FloatArray]:
