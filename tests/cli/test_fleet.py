@@ -67,6 +67,25 @@ def test_a_period_of_all_segments(shops: Path, run: Run) -> None:
     assert run("doctor", "shops", "--format", "json")[0] == 0
 
 
+def test_borrowing_and_targets_of_segments(folder: Path, run: Run) -> None:
+    Path("targets.csv").write_text("shop,epsilon\nOslo,0.5\nRome,\n")
+    code, out, err = run(*INIT, "--per-segment", "targets.csv", "--borrow", "start,drift")
+    assert (code, err) == (0, "")
+    assert "Segments   2 segments by shop\n" in out
+    written = Path("shops.toml").read_text()
+    assert '\nborrow = ["drift", "start"]\n' in written
+    assert "\nepsilons = { Oslo = 0.5 }\n" in written
+    status = run("status", "shops")[1]
+    assert "Borrowing  drift, start\n" in status
+    run("ask", "shops")
+    rows = json.loads(run("status", "shops", "--format", "json")[1])["segments"]
+    assert [row["segment"] for row in rows] == ["Oslo", "Rome"]
+    assert [row["missing"] for row in rows] == [10, 10]
+    Path("again.toml").write_text(written.replace('"shops"', '"again"'))
+    assert run("init", "--file", "again.toml")[0] == 0
+    assert json.loads(run("status", "again", "--format", "json")[1])["borrow"] == ["drift", "start"]
+
+
 def test_a_file_for_each_segment(shops: Path, run: Run) -> None:
     run("ask", "shops", "--key", "W1", "--select", "shops.csv", "--per-segment", "tasks")
     files = sorted(Path("tasks").iterdir())
@@ -130,6 +149,18 @@ def test_undo_ledger_log_and_predictions(shops: Path, run: Run) -> None:
         (
             ("init", "more", "--segment", "shop", "--target", "sales", "--epsilon", "1", "--splines", "all"),
             "--splines must be left out with segment",
+        ),
+        (
+            ("init", "more", "--target", "sales", "--epsilon", "1", "--per-segment", "shops.csv"),
+            "--per-segment must be used with --segment",
+        ),
+        (
+            ("init", "more", "--segment", "shop", "--target", "sales", "--epsilon", "1", "--per-segment", "shops.csv"),
+            "--per-segment: the table must have shop and some of epsilon, weight, per_sample, fixed as columns; got 'row'",
+        ),
+        (
+            ("init", "more", "--segment", "shop", "--target", "sales", "--epsilon", "1", "--borrow", "levels"),
+            "--borrow must be True, False, or some of 'drift'",
         ),
     ],
 )

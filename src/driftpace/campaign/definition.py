@@ -48,6 +48,11 @@ class Definition:
     segment : str, optional
         Column with the name of a segment, such as a shop: each has a model of its own, with the same target. The campaign is then
         a :class:`FleetCampaign`.
+    epsilons : mapping of str to float, optional
+        With ``segment``: targets of segments that differ from ``epsilon``.
+    borrow : bool or sequence of str, default True
+        With ``segment``: what segments learn from each other, of ``"drift"``, ``"start"``, ``"slopes"`` and ``"common"``; all of
+        it, or nothing.
     period : str, optional
         Column by which the rows of a table are put into periods: ``"wave"``, or ``"date:month"`` for the months of a date (day,
         week, quarter, year). Keys of periods are then its values, such as 2026-11. Rows of a closed period are absorbed into it,
@@ -153,6 +158,8 @@ class Definition:
     name: str
     target: str | None = None
     segment: str | None = None
+    epsilons: Mapping[str, float] = field(default_factory=dict)
+    borrow: bool | tuple[str, ...] = True
     period: str | None = None
     dayfirst: bool | None = None
     epsilon: float | None = None
@@ -245,6 +252,8 @@ class Definition:
         )
         validation.choice("Campaign", MISSING_POLICIES, missing=given.get("missing", "impute"))
         given["fill"] = check_fill(given.get("fill", {}))
+        given["epsilons"] = _epsilons(given.get("epsilons", {}))
+        given["borrow"] = _borrow(given.get("borrow", True))
         given["indicators"], given["text"] = tuple(given.get("indicators", ())), tuple(given.get("text", ()))
         given["loss"] = given.get("loss", loss_names(_task(given.get("classes")))[0])
         _check_loss(given)
@@ -302,9 +311,22 @@ class Definition:
         self._check_loss()
 
     def _check_segment(self) -> None:
-        """Refuse settings that segments with a model each do not have."""
+        """Refuse settings that segments with a model each do not have, and those that only they have."""
         if self.segment is None:
+            for name, default in (("epsilons", {}), ("borrow", True)):
+                if getattr(self, name) != default:
+                    raise ParameterError(
+                        f"must be left out without segment; got {_plain(getattr(self, name))!r:.80}.",
+                        owner="Campaign",
+                        name=name,
+                    )
             return
+        if self.epsilons and self.epsilon is None:
+            raise ParameterError(
+                "must be left out without epsilon, which they are exceptions from; got targets.",
+                owner="Campaign",
+                name="epsilons",
+            )
         if self.target is None:
             raise ParameterError("must be given with segment; got None.", owner="Campaign", name="target")
         refused = [name for name in _ONE_MODEL if getattr(self, name)]
@@ -371,7 +393,7 @@ class Definition:
         plain: dict[str, Any] = {}
         for item in fields(self):
             value = getattr(self, item.name)
-            default = {} if item.name in ("categories", "unknown_categories", "fill") else item.default
+            default = {} if item.name in ("categories", "unknown_categories", "fill", "epsilons") else item.default
             if value != default:
                 plain[item.name] = _plain(value)
         return plain
@@ -593,6 +615,30 @@ _NOT_WITH_MODEL = (
         "text",
     ),
 )
+
+
+def _epsilons(value: Any) -> dict[str, float]:
+    """Return the targets of segments, by their names."""
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) and name for name in value):
+        raise ParameterError(
+            f"must be a table of segments and their targets; got {value!r:.80}.", owner="Campaign", name="epsilons"
+        )
+    for epsilon in value.values():
+        validation.positive("Campaign", epsilons=epsilon)
+    return {name: float(epsilon) for name, epsilon in value.items()}
+
+
+def _borrow(value: Any) -> bool | tuple[str, ...]:
+    """Return what segments learn from each other: all of it, nothing, or the parts that are named, in their usual order."""
+    if isinstance(value, bool):
+        return value
+    from driftpace.fleet.borrowing import PARTS, parts_of  # slow to import
+
+    try:
+        parts = parts_of(value)
+    except ParameterError as error:
+        raise error.renamed(owner="Campaign") from None
+    return parts == PARTS or parts or False
 
 
 def _model(given: Mapping[str, Any]) -> dict[str, str] | None:

@@ -183,6 +183,16 @@ def parse_interactions(text: str | None) -> Any:
     return [[name.strip() for name in pair.split("*")] for pair in names]
 
 
+def parse_borrow(text: str | None) -> Any:
+    """Return what segments learn from each other, as settings have it.
+
+    >>> parse_borrow("all"), parse_borrow("none"), parse_borrow("drift, start")
+    (True, False, ['drift', 'start'])
+    """
+    whole = {"all": True, "none": False}
+    return whole.get((text or "").strip().lower(), split_names(text))
+
+
 def split_names(text: str | None) -> list[str] | None:
     """Return names separated by commas.
 

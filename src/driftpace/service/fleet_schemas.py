@@ -98,6 +98,7 @@ class FleetStatusResponse(ResponseModel):
     stage: str
     todo: str
     target: str
+    borrow: list[str]
     rows: int
     entries: int
     created_at: str

@@ -1,7 +1,7 @@
 """Request bodies and parameters: strict types, no unknown names, bounded lengths."""
 
 import re
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from fastapi import Path, Query
 from pydantic import (
@@ -82,6 +82,8 @@ def _limit_keys(max_keys: int) -> Any:
     return check
 
 
+_Value = TypeVar("_Value")
+PerSegment = Annotated[dict[SegmentName, _Value], Field(max_length=100_000), BeforeValidator(_limit_keys(100_000))]
 Words = Annotated[dict[Word, Word], Field(max_length=_MAX_COLUMNS), BeforeValidator(_limit_keys(_MAX_COLUMNS))]
 
 
@@ -172,6 +174,8 @@ class DefinitionRequest(RequestModel):
     target: Word
     segment: Word | None = None
     segments: Annotated[list[SegmentName], Field(max_length=100_000)] | None = None
+    epsilons: PerSegment[Annotated[float, Field(gt=0, le=1e12)]] | None = None
+    borrow: bool | Annotated[list[Literal["drift", "start", "slopes", "common"]], Field(max_length=4)] | None = None
     period: Word | None = None
     dayfirst: bool | None = None
     epsilon: Annotated[float, Field(gt=0, le=1e12)] | None = None

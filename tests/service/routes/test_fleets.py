@@ -50,6 +50,19 @@ def test_a_period_from_creation_to_undo(served: Serving) -> None:
     assert [(one["name"], one["segments"]["segments"]) for one in listed] == [("shops", 3)]
 
 
+def test_what_is_borrowed_and_targets_of_segments_are_settings(served: Serving) -> None:
+    given = {**DEFINITION, "segments": list(SHOPS), "borrow": ["drift"], "epsilons": {"Rome": 0.3}}
+    made = served.client.post("/api/campaigns", json=given)
+    assert (made.status_code, made.json()["borrow"]) == (201, ["drift"])
+    served.client.post(f"{URL}/orders", json={})
+    rows = served.client.get(f"{URL}/segments", params={"sort": "segment"}).json()["segments"]
+    assert [row["segment"] for row in rows] == sorted(SHOPS)
+    kept = served.client.get("/api/campaigns/shops/definition").json()
+    assert (kept["borrow"], kept["epsilons"]) == (["drift"], {"Rome": 0.3})
+    refused = served.client.post("/api/campaigns", json={**given, "name": "b", "borrow": ["levels"]})
+    assert refused.status_code == 422
+
+
 def test_segments_come_in_pages_sorted_and_filtered(store: Store, served: Serving) -> None:
     names = tuple(f"shop {place:02d}" for place in range(25))
     campaign, market = create(store, segments=names), Market()

@@ -166,6 +166,8 @@ class FleetStatus:
         The next step as a sentence.
     target : str
         The target of each segment.
+    borrow : tuple of str
+        What segments learn from each other; see :class:`~driftpace.Fleet`.
     order : FleetOrder, optional
         The open order.
     last : FleetPeriod, optional
@@ -185,6 +187,7 @@ class FleetStatus:
     stage: Stage
     todo: str
     target: str
+    borrow: tuple[str, ...]
     order: FleetOrder | None
     last: FleetPeriod | None
     segments: SegmentTable

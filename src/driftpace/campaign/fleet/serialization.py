@@ -42,6 +42,7 @@ def status_json(status: FleetStatus, *, segments: bool = True) -> dict[str, Any]
         "stage": status.stage.value,
         "todo": status.todo,
         "target": status.target,
+        "borrow": list(status.borrow),
         "rows": status.rows,
         "entries": status.entries,
         "created_at": status.created_at,

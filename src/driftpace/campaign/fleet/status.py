@@ -43,7 +43,9 @@ def target(state: FleetCampaignState) -> str:
     if method.metric is not None:
         phrase = method.metric.goal
     how = "on average" if method.confidence is None else f"with probability {method.confidence:.3g}"
-    return f"{phrase}, {how}, in each segment"
+    own = len(state.definition.epsilons)
+    exceptions = f", {plural(own, 'segment')} with {'a target' if own == 1 else 'targets'} of {'its' if own == 1 else 'their'} own"
+    return f"{phrase}, {how}, in each segment{exceptions if own else ''}"
 
 
 def status(state: FleetCampaignState, *, updated_at: str) -> FleetStatus:
@@ -54,6 +56,7 @@ def status(state: FleetCampaignState, *, updated_at: str) -> FleetStatus:
         stage=stage(state),
         todo=todo(state),
         target=target(state),
+        borrow=state.fleet.borrowing.parts,
         order=state.order,
         last=state.last,
         segments=state.table,

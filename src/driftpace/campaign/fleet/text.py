@@ -108,6 +108,7 @@ def status_lines(status: FleetStatus) -> list[Line]:
     ]
     listed = ", ".join(f"{count:,} {what}" for count, what in counts if count)
     lines.append(("Segments", f"{totals.segments:,}{': ' if listed else ''}{listed}"))
+    lines.append(("Borrowing", ", ".join(status.borrow) or "nothing: each segment learns from its own rows only"))
     if status.order is not None:
         lines.append(("Rows", f"{status.order.received:,} of {status.order.samples:,} received"))
     if status.last is not None:
