@@ -86,6 +86,46 @@ def test_borrowing_and_targets_of_segments(folder: Path, run: Run) -> None:
     assert json.loads(run("status", "again", "--format", "json")[1])["borrow"] == ["drift", "start"]
 
 
+def test_one_budget_for_all_segments(shops: Path, run: Run) -> None:
+    Path("shops.toml").unlink()
+    Path("more.csv").write_text("shop,weight,per_sample\nOslo,2,0.50\nRome,,1\n")
+    init = (*INIT[:1], "paid", *INIT[2:], "--table", "shops.csv", "--per-segment", "more.csv")
+    refused = run(*init)
+    assert refused[0] == 2
+    assert "--per-segment must have weights and prices with --budget only" in refused[2]
+    budget = ("--budget", "40", "--horizon", "4", "--per-sample", "0.25", "--order-price", "2", "--currency", "EUR")
+    code, _, err = run(*init, *budget)
+    assert (code, err) == (0, "")
+    assert 'costs = { Oslo = { per_sample = "0.50" }, Rome = { per_sample = "1" } }' in Path("paid.toml").read_text()
+    out = run("ask", "paid", "--key", "W1", "--select", "shops.csv", "--out", "tasks.csv")[1]
+    assert "Cost       19.5 EUR for the missing rows; 40 EUR left before paying for them\n" in out
+    assert "Share      The money pays for the orders of all segments" in out
+    run("tell", "paid", fill(Path("tasks.csv"), "labels.csv"), "--part")
+    assert (
+        "Budget     0 EUR spent on closed periods, 19.5 EUR for rows of the open period; 20.5 EUR left"
+        in run("status", "paid")[1]
+    )
+    run("tell", "paid", "--close")
+    ledger = run("ledger", "paid")[1].splitlines()
+    assert ledger[0].split()[-3:] == ["cost", "money", "left"]
+    assert ledger[1].split()[-4:] == ["19.50", "EUR", "20.50", "EUR"]
+    code, out, err = run("budget", "paid", "--add", "10", "--periods", "2", "--order-price", "0", "--reason", "more")
+    assert (code, err) == (0, "")
+    assert out.startswith("paid: 30.5 EUR left for period 2 and later; Ask how many rows")
+    assert "10 added to the budget and 2 periods to its horizon" in run("log", "paid")[1]
+    assert "Change of the budget undone" in run("undo", "paid", "--entry", last(run, "budgeted"), "--reason", "no")[1]
+    assert json.loads(run("status", "paid", "--format", "json")[1])["money_left"]["amount"] == "20.50"
+    assert run("doctor", "paid")[0] == 0
+    out = run("budget", "shops", "--add", "30", "--periods", "3", "--currency", "EUR", "--reason", "start")[1]
+    assert out.startswith("shops: 30 EUR left for period 1 and later")
+
+
+def last(run: Run, kind: str) -> str:
+    """Return the number of the last entry of a kind in the log."""
+    log = json.loads(run("log", "paid", "--format", "json")[1])
+    return str(max(entry["seq"] for entry in log if entry["kind"] == kind))
+
+
 def test_a_file_for_each_segment(shops: Path, run: Run) -> None:
     run("ask", "shops", "--key", "W1", "--select", "shops.csv", "--per-segment", "tasks")
     files = sorted(Path("tasks").iterdir())
@@ -158,6 +198,24 @@ def test_undo_ledger_log_and_predictions(shops: Path, run: Run) -> None:
             ("init", "more", "--segment", "shop", "--target", "sales", "--epsilon", "1", "--per-segment", "shops.csv"),
             "--per-segment: the table must have shop and some of epsilon, weight, per_sample, fixed as columns; got 'row'",
         ),
+        (
+            (
+                "init",
+                "more",
+                "--segment",
+                "shop",
+                "--target",
+                "sales",
+                "--epsilon",
+                "1",
+                "--budget",
+                "-5",
+                "--horizon",
+                "2",
+            ),
+            "--budget must be an amount of money",
+        ),
+        (("budget", "shops", "--add", "much", "--periods", "1", "--reason", "r"), "--add must be an amount of money"),
         (
             ("init", "more", "--segment", "shop", "--target", "sales", "--epsilon", "1", "--borrow", "levels"),
             "--borrow must be True, False, or some of 'drift'",

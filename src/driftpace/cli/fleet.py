@@ -166,13 +166,16 @@ def ledger(name: str, *, segment: str | None, last: int | None, form: ListForm, 
     if form is ListForm.CSV:
         print_csv(list(lines[0]), [list(line.values()) for line in lines])
         return
-    heads = _SHOWN if segment is None else _SHOWN_SEGMENT
+    heads: tuple[str, ...] = _SHOWN if segment is None else _SHOWN_SEGMENT
+    heads += tuple(head for head in _SHOWN_MONEY if any(line.get(head) is not None for line in lines))
     rows = [["-" if line.get(head) is None else _short(line[head]) for head in heads] for line in lines]
     print_table([head.replace("_", " ") for head in heads], rows, right=range(2 if segment is None else 1, len(heads)))
 
 
 _SHOWN = ("period", "key", "segments", "samples", "received", "not_met", "without_rows", "set_aside")
+_SHOWN_MONEY = ("cost", "money_left")
 _SHOWN_SEGMENT = ("period", "outcome", "asked", "samples", "epsilon", "risk_bound", "certificate")
+"""Columns of the ledger; those of money where there is a budget."""
 
 
 def undo(
@@ -204,7 +207,7 @@ def undo(
         undone = campaign.undo(
             entry, delivery=delivery, period=number, reason=reason, who=user_name(who), dry_run=dry_run
         )
-    what = {"delivered": "Delivery", "selected": "Draw", "closed": "Closing of a period", "undone": "Undo"}[undone.kind]
+    what = _UNDONE[undone.kind]
     rows = f" of {plural(undone.rows, 'row')}" if undone.rows else ""
     print_change(
         form,
@@ -213,6 +216,39 @@ def undo(
         undone_json(undone),
         written=not dry_run,
     )
+
+
+_UNDONE = {
+    "delivered": "Delivery",
+    "selected": "Draw",
+    "budgeted": "Change of the budget",
+    "closed": "Closing of a period",
+    "undone": "Undo",
+}
+
+
+def budget(
+    name: str,
+    *,
+    add: str,
+    periods: int,
+    prices: dict[str, str],
+    reason: str,
+    form: Form,
+    dry_run: bool,
+    who: str | None,
+    storage: str | None,
+) -> None:
+    """Add money or periods to the budget that segments share."""
+    from driftpace.campaign.fleet.serialization import status_json
+    from driftpace.campaign.fleet.text import status_lines
+    from driftpace.cli.options import user_name
+    from driftpace.cli.output import print_change
+
+    with _opened(storage, name) as campaign:
+        current = campaign.add_money(add, periods=periods, reason=reason, who=user_name(who), dry_run=dry_run, **prices)
+    first = f"{name}: {current.money_left} left for period {current.period} and later; {current.todo}"
+    print_change(form, first, status_lines(current), status_json(current, segments=False), written=not dry_run)
 
 
 @contextmanager

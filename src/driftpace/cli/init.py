@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from driftpace.storage.base import Store
 
 _DATA, _TARGET, _BUDGET, _CREATION = ("Data", "Target accuracy", "Budget", "Creation")
-_PRICES = ("fixed", "per_sample", "currency")
+_PRICES = ("fixed", "per_sample", "order_price", "currency")
 
 
 def init(
@@ -322,7 +322,21 @@ def init(
     ] = None,
     fixed: Annotated[
         str | None,
-        typer.Option(metavar="AMOUNT", help="Fixed price of an order.", show_default=False, rich_help_panel=_BUDGET),
+        typer.Option(
+            metavar="AMOUNT",
+            help="Fixed price of an order; with --segment, of each segment that is ordered.",
+            show_default=False,
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
+    order_price: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AMOUNT",
+            help="With --segment: price of a period in which rows of any segment are ordered.",
+            show_default=False,
+            rich_help_panel=_BUDGET,
+        ),
     ] = None,
     currency: Annotated[
         str | None, typer.Option(help="Such as EUR.", show_default=False, rich_help_panel=_BUDGET)
@@ -406,6 +420,7 @@ def init(
         "horizon": horizon,
         "per_sample": per_sample,
         "fixed": fixed,
+        "order_price": order_price,
         "currency": currency,
         "seed": seed,
         "keep_rows": None if keep_rows else False,

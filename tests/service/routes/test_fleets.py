@@ -63,6 +63,25 @@ def test_what_is_borrowed_and_targets_of_segments_are_settings(served: Serving) 
     assert refused.status_code == 422
 
 
+def test_one_budget_is_shared_shown_and_added_to(served: Serving) -> None:
+    budget = {"total": 40, "horizon": 3, "per_sample": "0.5", "currency": "EUR", "weights": {"Rome": 2.0}}
+    given = {**DEFINITION, "segments": list(SHOPS), "budget": {**budget, "costs": {"Oslo": {"per_sample": 1}}}}
+    assert served.client.post("/api/campaigns", json=given).json()["money_left"] == {"amount": "40", "currency": "EUR"}
+    order = served.client.post(f"{URL}/orders", json={}).json()
+    assert (order["cost"], order["share"]["enough"]) == ({"amount": "20.0", "currency": "EUR"}, True)
+    deliver(served, Market().rows(dict.fromkeys(SHOPS, 10)), final="true")
+    period = served.client.get(f"{URL}/ledger").json()["periods"][0]
+    assert (period["cost"]["amount"], period["money_left"]["amount"]) == ("20.0", "20.0")
+    added = served.client.post(f"{URL}/budget", json={"money": 5, "periods": 1, "reason": "more", "order_price": 1})
+    assert (added.status_code, added.json()["money_left"]["amount"]) == (200, "25.0")
+    rows = served.client.get(f"{URL}/segments", params={"sort": "spent", "descending": "true"}).json()["segments"]
+    assert (rows[0]["segment"], rows[0]["spent"]) == ("Oslo", 10.0)
+    for body in ({"money": 5, "reason": "x", "tiers": [[1, 2]]}, {"money": 5}, {"money": "much", "reason": "x"}):
+        assert served.client.post(f"{URL}/budget", json=body).status_code == 422
+    refused = served.client.post("/api/campaigns", json={**given, "name": "b", "segment": None, "segments": None})
+    assert "must be a setting of a budget" in refused.json()["error"]["message"]
+
+
 def test_segments_come_in_pages_sorted_and_filtered(store: Store, served: Serving) -> None:
     names = tuple(f"shop {place:02d}" for place in range(25))
     campaign, market = create(store, segments=names), Market()

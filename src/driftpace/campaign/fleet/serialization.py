@@ -5,13 +5,28 @@ from typing import Any
 
 from driftpace.campaign.fleet.campaign import FleetCampaign
 from driftpace.campaign.fleet.records import FleetOrder, FleetPeriod, FleetReceipt, FleetStatus, FleetUndone
+from driftpace.campaign.serialization import money_json
+from driftpace.fleet.budget import BudgetShare
 
 
 def order_json(order: FleetOrder, *, segments: bool = True) -> dict[str, Any]:
     """Return an order with a record for each segment; ``code`` is the exit code of ``driftpace ask``."""
-    values = {name: getattr(order, name) for name in FleetOrder.__slots__ if name != "segments"}
+    values = {name: getattr(order, name) for name in FleetOrder.__slots__ if name not in ("segments", "share")}
+    values |= {"cost": money_json(order.cost), "money_left": money_json(order.money_left)}
+    values["share"] = None if order.share is None else share_json(order.share)
     values |= {"code": order.code, "totals": order.segments.totals().to_values()}
     return values | ({"segments": [row.to_values() for row in order.segments]} if segments else {})
+
+
+def share_json(share: BudgetShare) -> dict[str, Any]:
+    """Return how the budget was shared; ``proven_gap`` is what any other sharing could gain at most."""
+    return {
+        "enough": share.enough,
+        "value": _finite(share.value),
+        "lower": _finite(share.lower),
+        "proven_gap": share.proven_gap if math.isfinite(share.value) else None,
+        "later": money_json(share.later),
+    }
 
 
 def period_json(period: FleetPeriod) -> dict[str, Any]:
@@ -44,6 +59,9 @@ def status_json(status: FleetStatus, *, segments: bool = True) -> dict[str, Any]
         "target": status.target,
         "borrow": list(status.borrow),
         "rows": status.rows,
+        "spent": money_json(status.spent),
+        "committed": money_json(status.committed),
+        "money_left": money_json(status.money_left),
         "entries": status.entries,
         "created_at": status.created_at,
         "updated_at": status.updated_at,

@@ -16,6 +16,7 @@ from driftpace.service.errors import error_responses
 from driftpace.service.fleet_schemas import (
     FleetAskRequest,
     FleetLedgerResponse,
+    FleetMoneyRequest,
     FleetOrderResponse,
     FleetReceiptResponse,
     FleetStatusResponse,
@@ -173,6 +174,18 @@ async def deliver(
     if dry_run == "false":
         service.metrics.count_fleet_delivery(receipt)
     return response
+
+
+@router.post("/budget", response_model=FleetStatusResponse, responses=_WRITE_ERRORS)
+async def add_money(request: Request, name: CampaignName, body: Annotated[FleetMoneyRequest, Body()]) -> Response:
+    """Add money to the budget that segments share, and periods to its horizon; an open order is recomputed."""
+    who = caller_name(request)
+
+    def change(fleet: FleetCampaign) -> Response:
+        status = fleet.add_money(body.money, periods=body.periods, reason=body.reason, who=who, **body.prices())
+        return json_response(status_json(status, segments=False))
+
+    return await service_of(request).change_fleet(name, change)
 
 
 @router.post("/undo", response_model=FleetUndoneResponse, responses=_WRITE_ERRORS)
