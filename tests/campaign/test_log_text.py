@@ -39,7 +39,8 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
     retrained = Entry(kind="retrained", at="2026-11-15T10:00:00Z", body={**model, "gain": gain})
     added = Entry(kind="added", at="2026-11-15T10:00:00Z", body={"segments": 3, "who": "Bo"})
     saved = Entry(kind="saved", at="2026-11-15T10:00:00Z", body={"chunk": 1, "segments": 3, "sha256": "4bd8"})
-    entries = (*campaign.log(), imported, amended, retrained, added, saved)
+    upgraded = Entry(kind="upgraded", at="2026-11-15T10:00:00Z", body={"from": 1, "method": 2})
+    entries = (*campaign.log(), imported, amended, retrained, added, saved, upgraded)
     sentences = {entry.kind: describe_entry(entry).sentence for entry in entries}
     assert set(sentences) == set(TITLES)
     assert sentences["overridden"] == (

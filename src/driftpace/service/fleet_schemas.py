@@ -16,7 +16,7 @@ from driftpace.service.request_schemas import (
     SegmentName,
     SegmentPricesRequest,
 )
-from driftpace.service.response_schemas import MoneyResponse, ResponseModel
+from driftpace.service.response_schemas import MoneyResponse, ResponseModel, TotalsResponse
 
 SortColumn = Literal[
     "urgency",
@@ -85,19 +85,6 @@ class SegmentResponse(ResponseModel):
     cost: float | None
     spent: float | None
     trail: list[float | None]
-
-
-class TotalsResponse(ResponseModel):
-    """How many segments there are of each kind, and their rows."""
-
-    segments: int
-    missing: int
-    received: int
-    incomplete: int
-    set_aside: int
-    failed: int
-    not_met: int
-    outcomes: dict[str, int]
 
 
 class FleetPeriodResponse(ResponseModel):

@@ -449,8 +449,21 @@ class LastResponse(ResponseModel):
     outcome: str
 
 
+class TotalsResponse(ResponseModel):
+    """How many segments there are of each kind, and their rows."""
+
+    segments: int
+    missing: int
+    received: int
+    incomplete: int
+    set_aside: int
+    failed: int
+    not_met: int
+    outcomes: dict[str, int]
+
+
 class HeadResponse(ResponseModel):
-    """A campaign in a list."""
+    """A campaign in a list; ``segments`` counts those of a fleet."""
 
     name: str
     entries: int
@@ -471,6 +484,7 @@ class HeadResponse(ResponseModel):
     money_left: str | None
     delay: int | None
     description: str
+    segments: TotalsResponse | None = None
     created_at: str
     updated_at: str
 
