@@ -86,6 +86,25 @@ def test_borrowing_and_targets_of_segments(folder: Path, run: Run) -> None:
     assert json.loads(run("status", "again", "--format", "json")[1])["borrow"] == ["drift", "start"]
 
 
+def test_segments_are_worked_on_in_processes(shops: Path, run: Run) -> None:
+    """The same numbers as in this process, to the bit."""
+    Path("other.db").write_bytes(Path("driftpace.db").read_bytes())
+    states = []
+    for place, more in (("driftpace.db", ()), ("other.db", ("--executor", "processes"))):
+        at = ("--storage", place, *more)
+        run("ask", "shops", "--key", "W1", "--select", "shops.csv", "--out", f"{place}.csv", *at)
+        code, _, err = run("tell", "shops", fill(Path(f"{place}.csv"), f"{place}-labels.csv"), "--close", *at)
+        assert (code, err) == (0, "")
+        status = json.loads(run("status", "shops", "--format", "json", "--storage", place)[1])
+        states.append([row["risk"] for row in status["segments"]])
+        assert run("undo", "shops", "--period", "W1", "--reason", "more", *at)[0] == 0
+    assert states[0] == states[1]
+    code, _, err = run("ask", "shops", "--executor", "cloud")
+    assert code == 2
+    assert "--executor must be one of 'local', 'processes', 'dask', 'ray', 'spark'" in err
+    assert "--address must be None unless executor is one of" in run("ask", "shops", "--address", "tcp://a:1")[2]
+
+
 def test_one_budget_for_all_segments(shops: Path, run: Run) -> None:
     Path("shops.toml").unlink()
     Path("more.csv").write_text("shop,weight,per_sample\nOslo,2,0.50\nRome,,1\n")
@@ -234,4 +253,6 @@ def test_what_is_for_one_model_is_refused(shops: Path, run: Run, command: tuple[
 
 def test_a_campaign_of_one_model_has_no_segments(churn: Path, run: Run) -> None:
     assert "--per-segment must be left out for 'churn'" in run("ask", "churn", "--per-segment", "d")[2]
+    assert "--executor must be left out for 'churn'" in run("ask", "churn", "--executor", "processes")[2]
+    assert "--address must be left out for 'churn'" in run("tell", "churn", "--close", "--address", "tcp://a:1")[2]
     assert "--segment must be left out for 'churn'" in run("ledger", "churn", "--segment", "a")[2]

@@ -29,6 +29,14 @@ def has_segments(storage: str | None, name: str) -> bool:
         return head is not None and head.summary.get("segments") is not None
 
 
+def refuse_for_one_model(name: str, **given: Any) -> None:
+    """Refuse options that are for campaigns of segments."""
+    for option, value in given.items():
+        if value is not None:
+            flag = option.replace("_", "-")
+            raise ParameterError(f"--{flag} must be left out for {name!r}, which has no segments; got it.")
+
+
 def refuse_options(name: str, **given: Any) -> None:
     """Refuse options that are for campaigns of one model."""
     for option, value in given.items():
@@ -50,6 +58,7 @@ def ask(
     dry_run: bool,
     who: str | None,
     storage: str | None,
+    executor: Any = None,
 ) -> int:
     """Write the order of all segments, or the rows that are drawn for each, and return the exit code."""
     from driftpace.campaign.fleet.sampling import names_in
@@ -60,7 +69,7 @@ def ask(
 
     _check_files(select, out, per_segment)
     notes: list[Line] = []
-    with _opened(storage, name) as campaign:
+    with _opened(storage, name, executor) as campaign:
         user = user_name(who)
         if select is not None:
             columns = _pool(campaign, select, sheet)
@@ -97,6 +106,7 @@ def tell(
     dry_run: bool,
     who: str | None,
     storage: str | None,
+    executor: Any = None,
 ) -> None:
     """Add the rows of a file, and close the period when none are missing."""
     from driftpace.campaign.fleet.serialization import receipt_json
@@ -108,7 +118,7 @@ def tell(
 
     options: dict[str, Any] = {"key": key, "final": final, "who": user_name(who), "dry_run": dry_run}
     source = ""
-    with _opened(storage, name) as campaign:
+    with _opened(storage, name, executor) as campaign:
         if file is None:
             receipt = campaign.tell(**options)
         else:
@@ -189,6 +199,7 @@ def undo(
     dry_run: bool,
     who: str | None,
     storage: str | None,
+    executor: Any = None,
 ) -> None:
     """Take back a delivery, a draw or the closing of a period."""
     from driftpace.campaign.fleet.serialization import undone_json
@@ -197,7 +208,7 @@ def undo(
     from driftpace.cli.output import print_change
     from driftpace.formatting import plural
 
-    with _opened(storage, name) as campaign:
+    with _opened(storage, name, executor) as campaign:
         keys = {closed.key: closed.period for closed in campaign.ledger() if closed.key is not None}
         number = None
         if period is not None:
@@ -252,13 +263,13 @@ def budget(
 
 
 @contextmanager
-def _opened(storage: str | None, name: str) -> "Iterator[FleetCampaign]":
+def _opened(storage: str | None, name: str, executor: Any = None) -> "Iterator[FleetCampaign]":
     from driftpace.campaign import FleetCampaign
     from driftpace.cli.stores import opened, require_campaign
 
     with opened(storage) as store, _progress() as progress:
         require_campaign(store, name)
-        yield FleetCampaign.open(name, storage=store, progress=progress)
+        yield FleetCampaign.open(name, storage=store, executor=executor, progress=progress)
 
 
 @contextmanager
