@@ -145,6 +145,21 @@ def last(run: Run, kind: str) -> str:
     return str(max(entry["seq"] for entry in log if entry["kind"] == kind))
 
 
+def test_a_fleet_moves_to_another_store_by_a_file(shops: Path, run: Run) -> None:
+    run("ask", "shops", "--key", "W1", "--select", "shops.csv", "--out", "tasks.csv")
+    run("tell", "shops", fill(Path("tasks.csv"), "labels.csv"), "--close")
+    code, out, _ = run("export", "shops", "shops.driftpace")
+    assert code == 0
+    assert out.startswith("shops: exported to shops.driftpace, with ")
+    assert run("import", "shops.driftpace", "--as", "copy", "--dry-run")[1].startswith("copy: would be imported into")
+    code, out, _ = run("import", "shops.driftpace", "--as", "copy", "--storage", "other.db")
+    assert out.startswith("copy: imported into sqlite:///")
+    assert out.rstrip().endswith("Ask how many rows of each segment period 2 needs.")
+    assert run("undo", "copy", "--period", "W1", "--reason", "more", "--storage", "other.db")[0] == 0
+    assert run("ask", "copy", "--key", "W1", "--storage", "other.db")[1].startswith("copy: ")
+    assert run("doctor", "copy", "--storage", "other.db")[0] == 0
+
+
 def test_a_file_for_each_segment(shops: Path, run: Run) -> None:
     run("ask", "shops", "--key", "W1", "--select", "shops.csv", "--per-segment", "tasks")
     files = sorted(Path("tasks").iterdir())
@@ -196,7 +211,6 @@ def test_undo_ledger_log_and_predictions(shops: Path, run: Run) -> None:
     ("command", "sentence"),
     [
         (("plan", "shops"), "NAME must be a campaign of one model here; 'shops' follows segments"),
-        (("export", "shops", "x.gz"), "NAME must be a campaign of one model here"),
         (("override", "shops", "5", "--reason", "r"), "NAME must be a campaign of one model here"),
         (("ask", "shops", "--select", "shops.csv"), "--select must be used with --out, one file, or --per-segment"),
         (("ask", "shops", "--per-segment", "d"), "--per-segment must be used with --select"),

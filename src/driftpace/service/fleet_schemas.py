@@ -177,6 +177,16 @@ class FleetUndoneResponse(ResponseModel):
     status: FleetStatusResponse
 
 
+class FleetSampleResponse(ResponseModel):
+    """Rows to label, ``ids`` by segment, ``new`` of them drawn now; ``short`` says how many more rows the pool should have."""
+
+    ids: dict[str, list[str]]
+    rows: list[dict[str, float | int | str | None]]
+    new: int
+    short: dict[str, int]
+    pool_rows: int
+
+
 class SegmentsResponse(ResponseModel):
     """A page of the segments: ``total`` match, and ``next`` is the offset of the page that follows."""
 

@@ -1,13 +1,16 @@
 """Fleets over REST: created, asked, filled by one file, paged, undone; tokens of one campaign reach only their own."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from driftpace import FleetCampaign
+from driftpace.campaign.export_import import import_campaign
 from driftpace.service import make_token
+from driftpace.storage import MemoryStore
 from driftpace.storage.base import Store
-from tests.campaign.fleet.shops import DEFINITION, SHOPS, Market, create, work
+from tests.campaign.fleet.shops import DEFINITION, SHOPS, Market, bits, create, work
 from tests.reference.serving import Serving
 
 URL = "/api/campaigns/shops/fleet"
@@ -82,6 +85,40 @@ def test_one_budget_is_shared_shown_and_added_to(served: Serving) -> None:
     assert "must be a setting of a budget" in refused.json()["error"]["message"]
 
 
+def test_rows_are_drawn_from_a_pool_and_predicted(store: Store, served: Serving) -> None:
+    campaign, market = create(store, id="id"), Market()
+    pool = {
+        name: values for name, values in market.rows(dict.fromkeys((*SHOPS, "Bari"), 20)).items() if name != "sales"
+    }
+    table: dict[str, Any] = {"content": as_csv(pool), "headers": {"content-type": "text/csv"}}
+    assert served.client.post(f"{URL}/sample", **table).status_code == 409
+    served.client.post(f"{URL}/orders", json={"key": "W1"})
+    drawn = served.client.post(f"{URL}/sample", **table).json()
+    assert {name: len(ids) for name, ids in drawn["ids"].items()} == dict.fromkeys((*SHOPS, "Bari"), 10)
+    assert (drawn["new"], drawn["short"], drawn["pool_rows"], len(drawn["rows"])) == (40, {}, 80, 40)
+    assert set(drawn["rows"][0]) == {"id", "shop", "price"}
+    again = served.client.post(f"{URL}/sample", **table).json()
+    assert (again["new"], again["ids"]) == (0, drawn["ids"])
+    assert served.client.post(f"{URL}/predictions", **table).status_code == 409
+    deliver(served, market.rows(dict.fromkeys((*SHOPS, "Bari"), 10)), final="true")
+    made = served.client.post(f"{URL}/predictions", **table).json()
+    assert made["predictions"] == FleetCampaign.open("shops", storage=store).predict_table(pool).values
+    for what in ("sample", "predictions"):
+        assert served.client.post(f"{URL}/{what}").status_code == 422
+        arrays = served.client.post(f"{URL}/{what}", json={"X": [[1.0]], "y": [1.0]})
+        assert "must be a table with the column of segments" in arrays.json()["error"]["message"]
+    assert campaign.name == "shops"
+
+
+def test_a_fleet_is_exported(store: Store, served: Serving, tmp_path: Path) -> None:
+    campaign = create(store)
+    work(campaign, Market(), "W1")
+    (tmp_path / "file").write_bytes(served.client.get("/api/campaigns/shops/export").content)
+    copy = import_campaign(tmp_path / "file", storage=MemoryStore())
+    assert isinstance(copy, FleetCampaign)
+    assert bits(copy) == bits(campaign)
+
+
 def test_segments_come_in_pages_sorted_and_filtered(store: Store, served: Serving) -> None:
     names = tuple(f"shop {place:02d}" for place in range(25))
     campaign, market = create(store, segments=names), Market()
@@ -120,7 +157,7 @@ def test_one_segment_has_its_model_and_its_periods(store: Store, served: Serving
     assert (missing.status_code, missing.json()["error"]["parameter"]) == (422, "segment")
 
 
-@pytest.mark.parametrize("path", ["", "/orders/current", "/reports", "/ledger", "/export", "/report"])
+@pytest.mark.parametrize("path", ["", "/orders/current", "/reports", "/ledger", "/report"])
 def test_routes_of_one_model_refuse_a_fleet(store: Store, served: Serving, path: str) -> None:
     create(store)
     answer = served.client.get(f"/api/campaigns/shops{path}")

@@ -208,7 +208,8 @@ def rebuilt(state: FleetCampaignState, log: Sequence[Entry], rows_of: ReadRows, 
     if snapshot is None:
         raise ProtocolError("undo() reaches back to the start of the period closed last; what was before stays.")
     made = restored(snapshot, rows_of)
-    made = replace(made, start=snapshot, before=state.before if snapshot is state.start else None)
+    named = replace(made.definition, name=state.definition.name)  # an import may have given it another one
+    made = replace(made, definition=named, start=snapshot, before=state.before if snapshot is state.start else None)
     for entry in in_force(log):
         if entry.seq > snapshot.seq:
             made = after(made, entry, rows_of, engine)

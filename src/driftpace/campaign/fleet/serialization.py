@@ -5,7 +5,8 @@ from typing import Any
 
 from driftpace.campaign.fleet.campaign import FleetCampaign
 from driftpace.campaign.fleet.records import FleetOrder, FleetPeriod, FleetReceipt, FleetStatus, FleetUndone
-from driftpace.campaign.serialization import money_json
+from driftpace.campaign.fleet.sampling import FleetSample
+from driftpace.campaign.serialization import cell_json, money_json
 from driftpace.fleet.budget import BudgetShare
 
 
@@ -70,6 +71,18 @@ def status_json(status: FleetStatus, *, segments: bool = True) -> dict[str, Any]
         "totals": status.segments.totals().to_values(),
         "attention": [row.to_values() for row in status.segments.attention()],
         **({"segments": [row.to_values() for row in status.segments]} if segments else {}),
+    }
+
+
+def sample_json(sample: FleetSample) -> dict[str, Any]:
+    """Return the rows that were drawn, and their ids by segment."""
+    columns = {name: [cell_json(value) for value in values] for name, values in sample.rows().items()}
+    return {
+        "ids": {name: list(ids) for name, ids in sample.ids.items()},
+        "rows": [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)],
+        "new": sample.new,
+        "short": dict(sample.short),
+        "pool_rows": sample.pool_rows,
     }
 
 
