@@ -9,7 +9,7 @@ import pytest
 
 from driftpace import Campaign, FleetCampaign
 from driftpace.campaign import jobs
-from driftpace.errors import ProtocolError, StorageNotFoundError, UnknownCampaignError
+from driftpace.errors import ParameterError, ProtocolError, StorageNotFoundError, UnknownCampaignError
 
 ONE: dict[str, Any] = {
     "name": "prices",
@@ -47,6 +47,33 @@ def label(tasks: str, out: str) -> str:
         writer.writeheader()
         writer.writerows({**row, "price": f"{2 * float(row['size']) + rng.standard_normal():.3f}"} for row in rows)
     return out
+
+
+def test_segments_are_worked_on_by_an_executor(name: str) -> None:
+    """Every step of a fleet maps its segments by the executor that is given; a campaign of one model refuses one."""
+    mapped: list[int] = []
+
+    class Counting:
+        def map(self, function: Any, items: Any) -> Any:
+            items = list(items)
+            mapped.append(len(items))
+            return map(function, items)
+
+    if name == "prices":
+        with pytest.raises(
+            ParameterError, match=r"jobs\(executor=...\) must be None for 'prices', which has no segments"
+        ):
+            jobs.ask(name, key="W1", executor=Counting())
+        with pytest.raises(ParameterError, match="which has no segments; got 'tcp"):
+            jobs.close(name, key="W1", address="tcp://10.0.0.1:8786")
+        return
+    jobs.ask(name, key="W1", select="pool.csv", out="tasks.csv", executor=Counting())
+    asked = len(mapped)
+    jobs.tell(name, label("tasks.csv", "labels.csv"), key="W1", executor=Counting())
+    told = len(mapped)
+    jobs.close(name, key="W1", executor="processes")
+    assert 0 < asked < told
+    assert jobs.is_complete(name, key="W1")
 
 
 def test_each_step_counts_once(name: str) -> None:

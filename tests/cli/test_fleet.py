@@ -67,6 +67,99 @@ def test_a_period_of_all_segments(shops: Path, run: Run) -> None:
     assert run("doctor", "shops", "--format", "json")[0] == 0
 
 
+def test_borrowing_and_targets_of_segments(folder: Path, run: Run) -> None:
+    Path("targets.csv").write_text("shop,epsilon\nOslo,0.5\nRome,\n")
+    code, out, err = run(*INIT, "--per-segment", "targets.csv", "--borrow", "start,drift")
+    assert (code, err) == (0, "")
+    assert "Segments   2 segments by shop\n" in out
+    written = Path("shops.toml").read_text()
+    assert '\nborrow = ["drift", "start"]\n' in written
+    assert "\nepsilons = { Oslo = 0.5 }\n" in written
+    status = run("status", "shops")[1]
+    assert "Borrowing  drift, start\n" in status
+    run("ask", "shops")
+    rows = json.loads(run("status", "shops", "--format", "json")[1])["segments"]
+    assert [row["segment"] for row in rows] == ["Oslo", "Rome"]
+    assert [row["missing"] for row in rows] == [10, 10]
+    Path("again.toml").write_text(written.replace('"shops"', '"again"'))
+    assert run("init", "--file", "again.toml")[0] == 0
+    assert json.loads(run("status", "again", "--format", "json")[1])["borrow"] == ["drift", "start"]
+
+
+def test_segments_are_worked_on_in_processes(shops: Path, run: Run) -> None:
+    """The same numbers as in this process, to the bit."""
+    Path("other.db").write_bytes(Path("driftpace.db").read_bytes())
+    states = []
+    for place, more in (("driftpace.db", ()), ("other.db", ("--executor", "processes"))):
+        at = ("--storage", place, *more)
+        run("ask", "shops", "--key", "W1", "--select", "shops.csv", "--out", f"{place}.csv", *at)
+        code, _, err = run("tell", "shops", fill(Path(f"{place}.csv"), f"{place}-labels.csv"), "--close", *at)
+        assert (code, err) == (0, "")
+        status = json.loads(run("status", "shops", "--format", "json", "--storage", place)[1])
+        states.append([row["risk"] for row in status["segments"]])
+        assert run("undo", "shops", "--period", "W1", "--reason", "more", *at)[0] == 0
+    assert states[0] == states[1]
+    code, _, err = run("ask", "shops", "--executor", "cloud")
+    assert code == 2
+    assert "--executor must be one of 'local', 'processes', 'dask', 'ray', 'spark'" in err
+    assert "--address must be None unless executor is one of" in run("ask", "shops", "--address", "tcp://a:1")[2]
+
+
+def test_one_budget_for_all_segments(shops: Path, run: Run) -> None:
+    Path("shops.toml").unlink()
+    Path("more.csv").write_text("shop,weight,per_sample\nOslo,2,0.50\nRome,,1\n")
+    init = (*INIT[:1], "paid", *INIT[2:], "--table", "shops.csv", "--per-segment", "more.csv")
+    refused = run(*init)
+    assert refused[0] == 2
+    assert "--per-segment must have weights and prices with --budget only" in refused[2]
+    budget = ("--budget", "40", "--horizon", "4", "--per-sample", "0.25", "--order-price", "2", "--currency", "EUR")
+    code, _, err = run(*init, *budget)
+    assert (code, err) == (0, "")
+    assert 'costs = { Oslo = { per_sample = "0.50" }, Rome = { per_sample = "1" } }' in Path("paid.toml").read_text()
+    out = run("ask", "paid", "--key", "W1", "--select", "shops.csv", "--out", "tasks.csv")[1]
+    assert "Cost       19.5 EUR for the missing rows; 40 EUR left before paying for them\n" in out
+    assert "Share      The money pays for the orders of all segments" in out
+    run("tell", "paid", fill(Path("tasks.csv"), "labels.csv"), "--part")
+    assert (
+        "Budget     0 EUR spent on closed periods, 19.5 EUR for rows of the open period; 20.5 EUR left"
+        in run("status", "paid")[1]
+    )
+    run("tell", "paid", "--close")
+    ledger = run("ledger", "paid")[1].splitlines()
+    assert ledger[0].split()[-3:] == ["cost", "money", "left"]
+    assert ledger[1].split()[-4:] == ["19.50", "EUR", "20.50", "EUR"]
+    code, out, err = run("budget", "paid", "--add", "10", "--periods", "2", "--order-price", "0", "--reason", "more")
+    assert (code, err) == (0, "")
+    assert out.startswith("paid: 30.5 EUR left for period 2 and later; Ask how many rows")
+    assert "10 added to the budget and 2 periods to its horizon" in run("log", "paid")[1]
+    assert "Change of the budget undone" in run("undo", "paid", "--entry", last(run, "budgeted"), "--reason", "no")[1]
+    assert json.loads(run("status", "paid", "--format", "json")[1])["money_left"]["amount"] == "20.50"
+    assert run("doctor", "paid")[0] == 0
+    out = run("budget", "shops", "--add", "30", "--periods", "3", "--currency", "EUR", "--reason", "start")[1]
+    assert out.startswith("shops: 30 EUR left for period 1 and later")
+
+
+def last(run: Run, kind: str) -> str:
+    """Return the number of the last entry of a kind in the log."""
+    log = json.loads(run("log", "paid", "--format", "json")[1])
+    return str(max(entry["seq"] for entry in log if entry["kind"] == kind))
+
+
+def test_a_fleet_moves_to_another_store_by_a_file(shops: Path, run: Run) -> None:
+    run("ask", "shops", "--key", "W1", "--select", "shops.csv", "--out", "tasks.csv")
+    run("tell", "shops", fill(Path("tasks.csv"), "labels.csv"), "--close")
+    code, out, _ = run("export", "shops", "shops.driftpace")
+    assert code == 0
+    assert out.startswith("shops: exported to shops.driftpace, with ")
+    assert run("import", "shops.driftpace", "--as", "copy", "--dry-run")[1].startswith("copy: would be imported into")
+    code, out, _ = run("import", "shops.driftpace", "--as", "copy", "--storage", "other.db")
+    assert out.startswith("copy: imported into sqlite:///")
+    assert out.rstrip().endswith("Ask how many rows of each segment period 2 needs.")
+    assert run("undo", "copy", "--period", "W1", "--reason", "more", "--storage", "other.db")[0] == 0
+    assert run("ask", "copy", "--key", "W1", "--storage", "other.db")[1].startswith("copy: ")
+    assert run("doctor", "copy", "--storage", "other.db")[0] == 0
+
+
 def test_a_file_for_each_segment(shops: Path, run: Run) -> None:
     run("ask", "shops", "--key", "W1", "--select", "shops.csv", "--per-segment", "tasks")
     files = sorted(Path("tasks").iterdir())
@@ -118,7 +211,6 @@ def test_undo_ledger_log_and_predictions(shops: Path, run: Run) -> None:
     ("command", "sentence"),
     [
         (("plan", "shops"), "NAME must be a campaign of one model here; 'shops' follows segments"),
-        (("export", "shops", "x.gz"), "NAME must be a campaign of one model here"),
         (("override", "shops", "5", "--reason", "r"), "NAME must be a campaign of one model here"),
         (("ask", "shops", "--select", "shops.csv"), "--select must be used with --out, one file, or --per-segment"),
         (("ask", "shops", "--per-segment", "d"), "--per-segment must be used with --select"),
@@ -130,6 +222,36 @@ def test_undo_ledger_log_and_predictions(shops: Path, run: Run) -> None:
         (
             ("init", "more", "--segment", "shop", "--target", "sales", "--epsilon", "1", "--splines", "all"),
             "--splines must be left out with segment",
+        ),
+        (
+            ("init", "more", "--target", "sales", "--epsilon", "1", "--per-segment", "shops.csv"),
+            "--per-segment must be used with --segment",
+        ),
+        (
+            ("init", "more", "--segment", "shop", "--target", "sales", "--epsilon", "1", "--per-segment", "shops.csv"),
+            "--per-segment: the table must have shop and some of epsilon, weight, per_sample, fixed as columns; got 'row'",
+        ),
+        (
+            (
+                "init",
+                "more",
+                "--segment",
+                "shop",
+                "--target",
+                "sales",
+                "--epsilon",
+                "1",
+                "--budget",
+                "-5",
+                "--horizon",
+                "2",
+            ),
+            "--budget must be an amount of money",
+        ),
+        (("budget", "shops", "--add", "much", "--periods", "1", "--reason", "r"), "--add must be an amount of money"),
+        (
+            ("init", "more", "--segment", "shop", "--target", "sales", "--epsilon", "1", "--borrow", "levels"),
+            "--borrow must be True, False, or some of 'drift'",
         ),
     ],
 )
@@ -145,4 +267,6 @@ def test_what_is_for_one_model_is_refused(shops: Path, run: Run, command: tuple[
 
 def test_a_campaign_of_one_model_has_no_segments(churn: Path, run: Run) -> None:
     assert "--per-segment must be left out for 'churn'" in run("ask", "churn", "--per-segment", "d")[2]
+    assert "--executor must be left out for 'churn'" in run("ask", "churn", "--executor", "processes")[2]
+    assert "--address must be left out for 'churn'" in run("tell", "churn", "--close", "--address", "tcp://a:1")[2]
     assert "--segment must be left out for 'churn'" in run("ledger", "churn", "--segment", "a")[2]

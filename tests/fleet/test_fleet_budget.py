@@ -140,6 +140,25 @@ def test_rows_that_were_not_requested_are_paid() -> None:
     assert fleet.ask().samples == 0
 
 
+def test_another_budget_sizes_the_open_period_again() -> None:
+    fleet, shop = a_fleet(30), Shop(NAMES)
+    assert fleet.ask().samples == 30
+    fleet.tell(shop.rows("s0", 4), final=False)
+    fleet.set_budget(FleetBudget(total=60, horizon=5, cost=LinearCost(currency="EUR")))
+    assert fleet.money_left == Money.of(56, "EUR")
+    orders = fleet.ask()
+    assert orders.share is not None
+    assert 26 < orders.samples <= 56 - orders.share.later.amount
+    with pytest.raises(ParameterError, match="must be in the currency of the first one, EUR; got none"):
+        fleet.set_budget(Budget(total=5, horizon=2))
+    with pytest.raises(ParameterError, match="must be a Budget or a FleetBudget; got None"):
+        fleet.set_budget(None)  # type: ignore[arg-type]
+    free = new_fleet(segments=NAMES)
+    assert free.ask().samples == 60
+    free.set_budget(Budget(total=20, horizon=2))
+    assert free.ask().samples == 20
+
+
 def test_the_budget_of_a_tracker_is_taken_for_all_segments_together() -> None:
     fleet = new_fleet(budget=Budget(total=90, horizon=3, cost=LinearCost(currency="EUR")))
     assert fleet.budget == FleetBudget(total=90, horizon=3, cost=LinearCost(currency="EUR"))

@@ -9,6 +9,7 @@ import pytest
 
 from driftpace import FleetCampaign
 from driftpace.errors import MissingExtraError
+from driftpace.executors import Executor, open_executor
 from tests.platforms.conftest import label
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Airflow warns of its own libraries
@@ -50,9 +51,24 @@ def test_a_period_is_asked_for_told_and_closed_once(operators: Any, shops: Path)
 def test_the_key_of_a_run_is_its_date_and_the_fields_are_templates(operators: Any) -> None:
     ask = operators.AskOperator(task_id="ask", campaign="shops", out="/x/tasks-{{ ds }}.csv")
     assert ask.key == "{{ ds }}"
-    assert {"key", "storage", "select", "out", "campaign"} == set(ask.template_fields)
+    assert {"key", "storage", "address", "select", "out", "campaign"} == set(ask.template_fields)
     ask.render_template_fields({"ds": "2026-11-16"})
     assert (ask.key, ask.out) == ("2026-11-16", "/x/tasks-2026-11-16.csv")
+
+
+def test_segments_are_worked_on_by_an_engine(operators: Any, shops: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+
+    def opened(*args: Any, **options: Any) -> Executor:
+        given.append((args, options))
+        return open_executor()
+
+    monkeypatch.setattr("driftpace.campaign.jobs.open_executor", opened)
+    where = {"campaign": "shops", "key": "W1", "storage": str(shops / "driftpace.db")}
+    ask = operators.AskOperator(task_id="ask", executor="dask", address="tcp://{{ host }}:8786", **where)
+    ask.render_template_fields({"host": "10.0.0.1"})
+    assert ask.execute({})["missing"] > 0
+    assert given == [(("dask",), {"address": "tcp://10.0.0.1:8786", "owner": "jobs"})]
 
 
 def test_the_password_comes_from_a_connection(operators: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,11 +34,13 @@ class _Step(BaseOperator):
         The store; by default that of ``conn_id``, or of the environment variable ``DRIFTPACE_STORAGE``.
     conn_id : str, optional
         A connection of Airflow to the PostgreSQL database, so that its password is in no code.
+    executor, address : str, optional
+        What works on the segments, such as ``"dask"``, and the address of its cluster; the address is a template.
     **options
         Those of every task, such as ``task_id``.
     """
 
-    template_fields: Sequence[str] = ("campaign", "key", "storage")
+    template_fields: Sequence[str] = ("campaign", "key", "storage", "address")
 
     def __init__(
         self,
@@ -47,10 +49,13 @@ class _Step(BaseOperator):
         key: str = "{{ ds }}",
         storage: str | None = None,
         conn_id: str | None = None,
+        executor: str | None = None,
+        address: str | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
         self.campaign, self.key, self.storage, self.conn_id = campaign, key, storage, conn_id
+        self.executor, self.address = executor, address
 
     def where(self) -> dict[str, Any]:
         """Return the key and the store."""
@@ -58,6 +63,10 @@ class _Step(BaseOperator):
         if place is None and self.conn_id is not None:
             place = BaseHook.get_connection(self.conn_id).get_uri().replace("postgres://", "postgresql://", 1)
         return {"key": self.key, "storage": place}
+
+    def work(self) -> dict[str, Any]:
+        """Return the key, the store, who does the step, and what works on the segments."""
+        return {**self.where(), "who": "airflow", "executor": self.executor, "address": self.address}
 
 
 class AskOperator(_Step):
@@ -67,11 +76,12 @@ class AskOperator(_Step):
     ----------
     select, out : str, optional
         The pool, and the file for the rows to label; templates.
-    campaign, key, storage, conn_id, **options
-        The campaign, the period, the store (or the connection that has it), and the options of every task.
+    campaign, key, storage, conn_id, executor, address, **options
+        The campaign, the period, the store (or the connection that has it), what works on the segments, and the options of every
+        task.
     """
 
-    template_fields = ("campaign", "key", "storage", "select", "out")
+    template_fields = (*_Step.template_fields, "select", "out")
 
     def __init__(self, *, select: str | None = None, out: str | None = None, **options: Any) -> None:
         super().__init__(**options)
@@ -79,7 +89,7 @@ class AskOperator(_Step):
 
     def execute(self, context: Any) -> dict[str, Any]:  # noqa: ARG002  Airflow passes it
         """Return the order as plain values."""
-        return jobs.ask(self.campaign, select=self.select, out=self.out, who="airflow", **self.where())
+        return jobs.ask(self.campaign, select=self.select, out=self.out, **self.work())
 
 
 class TellOperator(_Step):
@@ -89,11 +99,11 @@ class TellOperator(_Step):
     ----------
     file : str
         The labelled rows; a template.
-    campaign, key, storage, conn_id, **options
+    campaign, key, storage, conn_id, executor, address, **options
         As for :class:`AskOperator`.
     """
 
-    template_fields = ("campaign", "key", "storage", "file")
+    template_fields = (*_Step.template_fields, "file")
 
     def __init__(self, *, file: str, **options: Any) -> None:
         super().__init__(**options)
@@ -101,7 +111,7 @@ class TellOperator(_Step):
 
     def execute(self, context: Any) -> dict[str, Any]:  # noqa: ARG002  Airflow passes it
         """Return the order and the rows that were added."""
-        return jobs.tell(self.campaign, self.file, who="airflow", **self.where())
+        return jobs.tell(self.campaign, self.file, **self.work())
 
 
 class CloseOperator(_Step):
@@ -109,7 +119,7 @@ class CloseOperator(_Step):
 
     def execute(self, context: Any) -> dict[str, Any]:  # noqa: ARG002  Airflow passes it
         """Return the closed order."""
-        return jobs.close(self.campaign, who="airflow", **self.where())
+        return jobs.close(self.campaign, **self.work())
 
 
 class OrderSensor(_Step, BaseSensorOperator):

@@ -16,6 +16,7 @@ from driftpace.tables.encoding import MISSING_POLICIES, MissingPolicy
 from driftpace.tables.targets import MOST_LABELS
 
 if TYPE_CHECKING:
+    from driftpace.fleet import FleetBudget
     from driftpace.losses import Loss
     from driftpace.planning import Budget
     from driftpace.tables.expansion import ExpansionRequest
@@ -25,13 +26,17 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 _BUDGET = ("total", "horizon", "fixed", "per_sample", "tiers", "minimum", "currency", "gap", "batches")
+_SEGMENT_PRICES = ("fixed", "per_sample", "minimum")
+_FLEET_BUDGET = ("total", "horizon", *_SEGMENT_PRICES, "currency", "order_price", "weights", "costs")
+"""Settings of a budget, and of one that segments share."""
+
 DEFAULT_MAX_ROWS = 10**6
 """Most rows that a period takes by default; six columns of them are 50 MB."""
 
 _WORDS = ("target", "segment", "period", "id", "groups", "weight", "exposure", "annotator", "description")
 
 
-_ONE_MODEL = ("period", "text", "splines", "interactions", "exposure", "annotator", "budget", "model", "max_rows")
+_ONE_MODEL = ("period", "text", "splines", "interactions", "exposure", "annotator", "model", "max_rows")
 """Settings of a campaign of one model that one of segments does not have."""
 
 
@@ -48,6 +53,11 @@ class Definition:
     segment : str, optional
         Column with the name of a segment, such as a shop: each has a model of its own, with the same target. The campaign is then
         a :class:`FleetCampaign`.
+    epsilons : mapping of str to float, optional
+        With ``segment``: targets of segments that differ from ``epsilon``.
+    borrow : bool or sequence of str, default True
+        With ``segment``: what segments learn from each other, of ``"drift"``, ``"start"``, ``"slopes"`` and ``"common"``; all of
+        it, or nothing.
     period : str, optional
         Column by which the rows of a table are put into periods: ``"wave"``, or ``"date:month"`` for the months of a date (day,
         week, quarter, year). Keys of periods are then its values, such as 2026-11. Rows of a closed period are absorbed into it,
@@ -132,7 +142,9 @@ class Definition:
     description : str
         A note for people.
     budget : mapping, optional
-        total, horizon, fixed, per_sample, tiers, minimum, currency, gap, batches.
+        total, horizon, fixed, per_sample, tiers, minimum, currency, gap, batches. With ``segment`` it is shared by all: total,
+        horizon, currency, the prices of a segment's rows (fixed, per_sample, minimum), order_price of an order of any rows, and
+        weights and costs (with prices of their own) by segment; see :class:`~driftpace.fleet.FleetBudget`.
     model : mapping, optional
         format and sha256 of the model that a head is fitted on, which :meth:`Campaign.create` fills in, and trained_until, a note
         on when it was trained. The features are then its columns, in its order, and missing cells stay missing for it.
@@ -153,6 +165,8 @@ class Definition:
     name: str
     target: str | None = None
     segment: str | None = None
+    epsilons: Mapping[str, float] = field(default_factory=dict)
+    borrow: bool | tuple[str, ...] = True
     period: str | None = None
     dayfirst: bool | None = None
     epsilon: float | None = None
@@ -245,12 +259,14 @@ class Definition:
         )
         validation.choice("Campaign", MISSING_POLICIES, missing=given.get("missing", "impute"))
         given["fill"] = check_fill(given.get("fill", {}))
+        given["epsilons"] = _epsilons(given.get("epsilons", {}))
+        given["borrow"] = _borrow(given.get("borrow", True))
         given["indicators"], given["text"] = tuple(given.get("indicators", ())), tuple(given.get("text", ()))
         given["loss"] = given.get("loss", loss_names(_task(given.get("classes")))[0])
         _check_loss(given)
         given["l2"] = _penalty(given)
         if "budget" in given:
-            given["budget"] = _budget(given["budget"])
+            given["budget"] = _budget(given["budget"], _BUDGET if given.get("segment") is None else _FLEET_BUDGET)
         given["delay"] = _delay(given)
         given["model"] = _model(given)
         validation.nonnegative("Campaign", row_cost=given.get("row_cost", 1.0))
@@ -302,9 +318,22 @@ class Definition:
         self._check_loss()
 
     def _check_segment(self) -> None:
-        """Refuse settings that segments with a model each do not have."""
+        """Refuse settings that segments with a model each do not have, and those that only they have."""
         if self.segment is None:
+            for name, default in (("epsilons", {}), ("borrow", True)):
+                if getattr(self, name) != default:
+                    raise ParameterError(
+                        f"must be left out without segment; got {_plain(getattr(self, name))!r:.80}.",
+                        owner="Campaign",
+                        name=name,
+                    )
             return
+        if self.epsilons and self.epsilon is None:
+            raise ParameterError(
+                "must be left out without epsilon, which they are exceptions from; got targets.",
+                owner="Campaign",
+                name="epsilons",
+            )
         if self.target is None:
             raise ParameterError("must be given with segment; got None.", owner="Campaign", name="target")
         refused = [name for name in _ONE_MODEL if getattr(self, name)]
@@ -371,7 +400,7 @@ class Definition:
         plain: dict[str, Any] = {}
         for item in fields(self):
             value = getattr(self, item.name)
-            default = {} if item.name in ("categories", "unknown_categories", "fill") else item.default
+            default = {} if item.name in ("categories", "unknown_categories", "fill", "epsilons") else item.default
             if value != default:
                 plain[item.name] = _plain(value)
         return plain
@@ -411,6 +440,22 @@ class Definition:
             cost=make_cost(self.budget),
             gap=self.budget.get("gap", "mean"),
             batches=self.budget.get("batches"),
+        )
+
+    def make_fleet_budget(self) -> "FleetBudget | None":
+        """Return the budget that all segments share; None without one."""
+        if self.budget is None:
+            return None
+        from driftpace.fleet import FleetBudget
+
+        prices = {name: self.budget[name] for name in (*_SEGMENT_PRICES, "currency") if name in self.budget}
+        return FleetBudget(
+            total=self.budget["total"],
+            horizon=self.budget["horizon"],
+            cost=make_cost(prices),
+            costs={name: make_cost({**prices, **own}) for name, own in self.budget.get("costs", {}).items()},
+            order_price=self.budget.get("order_price", 0),
+            weights=self.budget.get("weights"),
         )
 
     def make_tracker(self, *, rng: int) -> "Tracker":
@@ -550,7 +595,7 @@ def _delay(given: Mapping[str, Any]) -> int | None:
     return int(delay)
 
 
-def _budget(value: Any) -> dict[str, Any]:
+def _budget(value: Any, known: Sequence[str]) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise ParameterError(
             f"must be a table with total and horizon; got {value!r:.80}.",
@@ -558,9 +603,9 @@ def _budget(value: Any) -> dict[str, Any]:
             name="budget",
         )
     for name in value:
-        if name not in _BUDGET:
-            near = get_close_matches(str(name), _BUDGET, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(_BUDGET)}."
+        if name not in known:
+            near = get_close_matches(str(name), known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
             raise ParameterError(f"must be a setting of a budget; {hint}", owner="Campaign", name=f"budget.{name}")
     for name in ("total", "horizon"):
         if value.get(name) is None:
@@ -575,7 +620,23 @@ def _budget(value: Any) -> dict[str, Any]:
             )
         if "per_sample" in value:
             raise ParameterError("must be left out beside tiers; got both.", owner="Campaign", name="budget.per_sample")
+    _check_by_segment(value)
     return {name: item for name, item in value.items() if item is not None}
+
+
+def _check_by_segment(budget: Mapping[str, Any]) -> None:
+    """Refuse weights and prices of segments that are no tables."""
+    for name, held in (("weights", "a weight"), ("costs", f"some of {', '.join(_SEGMENT_PRICES)}")):
+        given = budget.get(name) or {}
+        wrong = not isinstance(given, Mapping) or not all(isinstance(one, str) and one for one in given)
+        if not wrong and name == "costs":
+            wrong = not all(isinstance(one, Mapping) and set(one) <= set(_SEGMENT_PRICES) for one in given.values())
+        if wrong:
+            raise ParameterError(
+                f"must be a table with {held} for each segment; got {given!r:.80}.",
+                owner="Campaign",
+                name=f"budget.{name}",
+            )
 
 
 _MODEL = ("format", "sha256", "trained_until")
@@ -593,6 +654,30 @@ _NOT_WITH_MODEL = (
         "text",
     ),
 )
+
+
+def _epsilons(value: Any) -> dict[str, float]:
+    """Return the targets of segments, by their names."""
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) and name for name in value):
+        raise ParameterError(
+            f"must be a table of segments and their targets; got {value!r:.80}.", owner="Campaign", name="epsilons"
+        )
+    for epsilon in value.values():
+        validation.positive("Campaign", epsilons=epsilon)
+    return {name: float(epsilon) for name, epsilon in value.items()}
+
+
+def _borrow(value: Any) -> bool | tuple[str, ...]:
+    """Return what segments learn from each other: all of it, nothing, or the parts that are named, in their usual order."""
+    if isinstance(value, bool):
+        return value
+    from driftpace.fleet.borrowing import PARTS, parts_of  # slow to import
+
+    try:
+        parts = parts_of(value)
+    except ParameterError as error:
+        raise error.renamed(owner="Campaign") from None
+    return parts == PARTS or parts or False
 
 
 def _model(given: Mapping[str, Any]) -> dict[str, str] | None:

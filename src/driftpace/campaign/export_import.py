@@ -22,6 +22,8 @@ from typing import Any, BinaryIO
 from driftpace.campaign import transitions
 from driftpace.campaign.campaign import Campaign
 from driftpace.campaign.definition import Definition, check_name
+from driftpace.campaign.fleet.campaign import FleetCampaign
+from driftpace.campaign.fleet.transfer import current, imported
 from driftpace.campaign.handle import unknown_campaign, utc_now, with_rows, with_state_hash
 from driftpace.campaign.packing import hash_of
 from driftpace.campaign.replay import replay
@@ -39,12 +41,12 @@ FORMAT = "driftpace-campaign"
 VERSION = 1
 
 
-def export_campaign(campaign: Campaign, path: str | os.PathLike[str]) -> None:
+def export_campaign(campaign: Campaign | FleetCampaign, path: str | os.PathLike[str]) -> None:
     """Write a campaign with its log and rows to one file, atomically.
 
     Parameters
     ----------
-    campaign : Campaign
+    campaign : Campaign or FleetCampaign
         The campaign.
     path : str or path-like
         The file; an existing one is replaced.
@@ -54,11 +56,11 @@ def export_campaign(campaign: Campaign, path: str | os.PathLike[str]) -> None:
             file.write(chunk)
 
 
-def export_chunks(campaign: Campaign) -> Iterator[bytes]:
+def export_chunks(campaign: Campaign | FleetCampaign) -> Iterator[bytes]:
     """Yield the bytes of an export file."""
     store, name = campaign.store, campaign.name
-    seq, checkpoint, waiting = _now(store, name)
-    log = campaign.log(limit=seq)
+    seq, checkpoint, waiting = (current if isinstance(campaign, FleetCampaign) else _now)(store, name)
+    log = store.entries(name, limit=seq)
     digest = hashlib.sha256()
     packer = zlib.compressobj(6, zlib.DEFLATED, 31)  # 31: gzip format, without time or file name
 
@@ -99,7 +101,7 @@ def _now(store: Store, name: str) -> tuple[int, bytes, dict[int, bytes]]:
 
 def import_campaign(
     path: str | os.PathLike[str], *, storage: Any, name: str | None = None, who: str = "", dry_run: bool = False
-) -> Campaign:
+) -> Campaign | FleetCampaign:
     """Read a campaign from an export file into a store.
 
     Where all rows were kept, the log is replayed and must lead to the checkpoint of the file: bit for bit, or up to rounding if
@@ -132,24 +134,13 @@ def import_campaign(
         raise ParameterError(f"must be a file written by export; got {os.fspath(path)!r}.", owner="import", name="path")
     file_name = where.name.encode("utf-8", "replace").decode()  # file names need not be valid UTF-8
     with where.open("rb") as file:
-        entries, rows, state = _read(file, file_name=file_name)
-    old_name = state.definition.name
-    hashes, put = unnoted_rows(entries, lambda seq: rows.get(seq - 1))
-    rows |= {seq - 1: data for seq, data in put.items()}
-    body = {"name": old_name, "source": file_name, "entries": len(entries), "rows": hashes, "who": who}
-    entries.append(Entry(kind="imported", body=body, at=utc_now(), seq=len(entries) + 1))
-    if name is not None and name != old_name:
-        entries[0] = _renamed(entries[0], name)
-        state = replace(state, definition=replace(state.definition, name=name))
-    state = replace(transitions.imported(state, old_name), seq=len(entries))
-    store = open_store(storage, create=not dry_run)
+        entries, rows, checkpoint = _read(file, file_name=file_name)
     with _readable(file_name):
-        checkpoint, digest = packed_checkpoint(state)
-        change = Change(
-            entries=with_state_hash(entries, digest), checkpoint=checkpoint, summary=summary(state), rows=rows
+        final_name, change = (imported if "fleet" in entries[0].body else _imported)(
+            entries, rows, checkpoint, name=name, who=who, source=file_name
         )
         require_change("import", change)
-    final_name = state.definition.name
+    store = open_store(storage, create=not dry_run)
     taken = ParameterError(f"must not be taken; a campaign named {final_name!r} exists.", owner="import", name="name")
     if store.head(final_name) is not None:
         raise taken
@@ -159,15 +150,36 @@ def import_campaign(
                 store.create(final_name, change)
         except ConflictError:
             raise taken from None
-    return Campaign(final_name, store)
+    return FleetCampaign(final_name, store) if "fleet" in entries[0].body else Campaign(final_name, store)
+
+
+def _imported(
+    entries: list[Entry], rows: dict[int, bytes], checkpoint: bytes, *, name: str | None, who: str, source: str
+) -> tuple[str, Change]:
+    """Return the name of a campaign of one model, and the change that creates it."""
+    state = _checked(entries, rows, checkpoint, source)
+    state = transitions.with_base(state, partial(_model, entries, rows))
+    state = with_rows(state, {place + 1: data for place, data in rows.items()})
+    old_name = state.definition.name
+    hashes, put = unnoted_rows(entries, lambda seq: rows.get(seq - 1))
+    rows |= {seq - 1: data for seq, data in put.items()}
+    body = {"name": old_name, "source": source, "entries": len(entries), "rows": hashes, "who": who}
+    entries.append(Entry(kind="imported", body=body, at=utc_now(), seq=len(entries) + 1))
+    if name is not None and name != old_name:
+        entries[0] = _renamed(entries[0], name)
+        state = replace(state, definition=replace(state.definition, name=name))
+    state = replace(transitions.imported(state, old_name), seq=len(entries))
+    made, digest = packed_checkpoint(state)
+    change = Change(entries=with_state_hash(entries, digest), checkpoint=made, summary=summary(state), rows=rows)
+    return state.definition.name, change
 
 
 def _renamed(entry: Entry, name: str) -> Entry:
     return replace(entry, body={**entry.body, "definition": {**entry.body["definition"], "name": name}})
 
 
-def _read(file: BinaryIO, *, file_name: str) -> tuple[list[Entry], dict[int, bytes], CampaignState]:
-    """Return the log, its rows by place, and the state it leads to, or raise StateFileError."""
+def _read(file: BinaryIO, *, file_name: str) -> tuple[list[Entry], dict[int, bytes], bytes]:
+    """Return the log, its rows by place, and the checkpoint, or raise StateFileError."""
     entries: list[Entry] = []
     rows: dict[int, bytes] = {}
     digest = hashlib.sha256()
@@ -198,10 +210,7 @@ def _read(file: BinaryIO, *, file_name: str) -> tuple[list[Entry], dict[int, byt
         for seq, expected in rows_hashes(entries).items():
             if seq - 1 in rows and hash_of(rows[seq - 1]) != expected:
                 raise StateFileError(f"{file_name!r} was edited: the rows of entry {seq} do not have their hash.")
-        state = _checked(entries, rows, base64.b64decode(last["checkpoint"], validate=True), file_name)
-        state = transitions.with_base(state, partial(_model, entries, rows))
-        state = with_rows(state, {place + 1: data for place, data in rows.items()})
-    return entries, rows, state
+        return entries, rows, base64.b64decode(last["checkpoint"], validate=True)
 
 
 def _model(entries: list[Entry], rows: dict[int, bytes], sha256: str) -> bytes | None:

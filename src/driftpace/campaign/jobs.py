@@ -13,7 +13,8 @@ from typing import Any
 
 from driftpace.campaign.campaign import Campaign
 from driftpace.campaign.fleet.campaign import FleetCampaign, is_fleet
-from driftpace.errors import ProtocolError, UnknownCampaignError
+from driftpace.errors import ParameterError, ProtocolError, UnknownCampaignError
+from driftpace.executors import open_executor
 from driftpace.storage import open_store
 from driftpace.tables import write_rows
 
@@ -29,6 +30,8 @@ def ask(
     select: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     who: str = "",
+    executor: Any = None,
+    address: str | None = None,
 ) -> dict[str, Any]:
     """Ask how many rows a period needs, and draw them from a pool into a file.
 
@@ -44,13 +47,15 @@ def ask(
         The pool, and the file to write the drawn rows to, with an empty column for the label. A file that exists is left as it is.
     who : str
         Recorded in the log.
+    executor, address : optional
+        What works on the segments, and the address of its cluster; see :func:`~driftpace.executors.open_executor`.
 
     Returns
     -------
     dict
         ``campaign``, ``period``, ``key``, ``samples``, ``received``, ``missing``, ``closed``, and ``file`` with the drawn rows.
     """
-    with _opened(storage, campaign) as opened:
+    with _opened(storage, campaign, executor, address) as opened:
         order = opened.ask(key=key, who=who)
         written = None
         if select is not None and out is not None and order.missing:
@@ -64,13 +69,20 @@ def ask(
 
 
 def tell(
-    campaign: str, file: str | os.PathLike[str], *, key: str, storage: str | None = None, who: str = ""
+    campaign: str,
+    file: str | os.PathLike[str],
+    *,
+    key: str,
+    storage: str | None = None,
+    who: str = "",
+    executor: Any = None,
+    address: str | None = None,
 ) -> dict[str, Any]:
     """Deliver a file of labelled rows, which counts once; the period is closed when none are missing.
 
     Parameters
     ----------
-    campaign, key, storage, who
+    campaign, key, storage, who, executor, address
         As in :func:`ask`.
     file : path
         The labelled rows.
@@ -80,7 +92,7 @@ def tell(
     dict
         The order, with ``rows`` that were added.
     """
-    with _opened(storage, campaign) as opened:
+    with _opened(storage, campaign, executor, address) as opened:
         name = Path(file).name
         given: Any = os.fspath(file)
         tell_rows = opened.tell if isinstance(opened, FleetCampaign) else opened.tell_table
@@ -88,12 +100,20 @@ def tell(
         return {**_order(receipt.order), "rows": receipt.rows}
 
 
-def close(campaign: str, *, key: str, storage: str | None = None, who: str = "") -> dict[str, Any]:
+def close(
+    campaign: str,
+    *,
+    key: str,
+    storage: str | None = None,
+    who: str = "",
+    executor: Any = None,
+    address: str | None = None,
+) -> dict[str, Any]:
     """Close a period with the rows received; one that is closed stays as it is.
 
     Parameters
     ----------
-    campaign, key, storage, who
+    campaign, key, storage, who, executor, address
         As in :func:`ask`.
 
     Returns
@@ -106,7 +126,7 @@ def close(campaign: str, *, key: str, storage: str | None = None, who: str = "")
     ProtocolError
         If there is no period with that key.
     """
-    with _opened(storage, campaign) as opened:
+    with _opened(storage, campaign, executor, address) as opened:
         order = _find(opened, key)
         if order is None:
             raise ProtocolError(f"there is no period with the key {key!r}; ask for it first.")
@@ -144,13 +164,23 @@ def _order(order: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def _opened(storage: str | None, name: str) -> Iterator[Campaign | FleetCampaign]:
+def _opened(
+    storage: str | None, name: str, executor: Any = None, address: str | None = None
+) -> Iterator[Campaign | FleetCampaign]:
     store = open_store(storage or os.environ.get(ENVIRONMENT, "driftpace.db"), create=False)
     try:
         head = store.head(name)
         if head is None:
             raise UnknownCampaignError(f"there is no campaign named {name!r}{{where}}.", store=store.url)
-        kind = FleetCampaign if is_fleet(head.summary) else Campaign
-        yield kind.open(name, storage=store)
+        if is_fleet(head.summary):
+            engine = open_executor(executor, address=address, owner="jobs")
+            yield FleetCampaign.open(name, storage=store, executor=engine)
+            return
+        for option, value in (("executor", executor), ("address", address)):
+            if value is not None:
+                raise ParameterError(
+                    f"must be None for {name!r}, which has no segments; got {value!r:.80}.", owner="jobs", name=option
+                )
+        yield Campaign.open(name, storage=store)
     finally:
         store.close()

@@ -248,6 +248,8 @@ def _closed(entry: "Entry") -> Parts:
     reason = f"; {body['why']}" if body.get("why") else ""
     if "segments" in body:
         reason += f"; {body['not_met']:,} of {plural(body['segments'], 'segment')} not met"
+    if body.get("cost"):
+        reason += f"; {body['cost']['amount']} {body['cost']['currency']}".rstrip() + " paid"
     return f"{capitalized(period_name(body['period'], body.get('key')))} closed with {rows}", reason
 
 

@@ -40,7 +40,8 @@ from driftpace.tracker.state import mean_one, weights_of
 _ADD_MONEY = "Campaign.add_money"
 _AMEND = "Campaign.amend"
 _LONGEST = 30
-_PRICES = ("fixed", "per_sample", "tiers", "minimum", "currency")
+PRICES = ("fixed", "per_sample", "tiers", "minimum", "currency")
+"""Prices that can be changed when money is added."""
 
 
 def ask(
@@ -318,36 +319,38 @@ def drawn_by(store: Store, state: CampaignState, seqs: Sequence[int]) -> tuple[s
     return tuple(row_id for seq in seqs for row_id in unpack_ids(rows.get(seq, b"")))
 
 
-def values_with(state: CampaignState, money: object, periods: int, prices: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the budget with ``money`` and ``periods`` added, at new prices if any are given.
+def values_with(
+    before: Mapping[str, Any] | None,
+    money: object,
+    periods: int,
+    prices: Mapping[str, Any],
+    *,
+    period: int,
+    known: Sequence[str] = PRICES,
+    owner: str = _ADD_MONEY,
+) -> dict[str, Any]:
+    """Return the settings of a budget with ``money`` and ``periods`` added, at new prices if any are given.
 
-    A campaign without a budget gets one for that many periods, the open one included.
+    A campaign without a budget gets one for that many periods, the open one, ``period``, included.
     """
-    unknown = next((name for name in prices if name not in _PRICES), None)
+    unknown = next((name for name in prices if name not in known), None)
     if unknown is not None:
-        raise ParameterError(f"must be one of {', '.join(_PRICES)}.", owner=_ADD_MONEY, name=unknown)
-    before = state.definition.budget
-    if before is None and state.method.budget is not None:
-        raise ProtocolError(
-            "add_money() cannot change the budget of an adopted tracker; use Tracker.load(path, budget=...) instead."
-        )
+        raise ParameterError(f"must be one of {', '.join(known)}.", owner=owner, name=unknown)
     if before is None:
         if periods < 1:
             raise ParameterError(
-                f"must be at least 1 for a campaign without a budget; got {periods}.",
-                owner=_ADD_MONEY,
-                name="periods",
+                f"must be at least 1 for a campaign without a budget; got {periods}.", owner=owner, name="periods"
             )
-        before = {"total": 0, "horizon": state.state.period - 1}
+        before = {"total": 0, "horizon": period - 1}
     given = {name: value for name, value in prices.items() if value is not None}
     over = {"tiers": "per_sample", "per_sample": "tiers"}  # each replaces the other
     kept = {name: value for name, value in before.items() if over.get(name) not in given}
     values = {**kept, **given}
-    total = _decimal(before["total"]) + _decimal(money)
+    total = _decimal(before["total"], owner) + _decimal(money, owner)
     if total < 0:
         raise ParameterError(
             f"must not take away more than the total budget, {before['total']}; got {money}.",
-            owner=_ADD_MONEY,
+            owner=owner,
             name="money",
         )
     values["total"] = format(total, "f")
@@ -355,13 +358,13 @@ def values_with(state: CampaignState, money: object, periods: int, prices: Mappi
     return values
 
 
-def _decimal(value: object) -> Decimal:
+def _decimal(value: object, owner: str) -> Decimal:
     try:
         amount = Decimal(str(value))
     except InvalidOperation:
         amount = Decimal("NaN")
     if not amount.is_finite() or abs(amount.adjusted()) > _LONGEST:
-        raise ParameterError(f"must be an amount of money; got {value!r:.80}.", owner=_ADD_MONEY, name="money")
+        raise ParameterError(f"must be an amount of money; got {value!r:.80}.", owner=owner, name="money")
     return amount
 
 
@@ -376,7 +379,11 @@ def fund(
     who: str,
 ) -> CampaignState:
     """Change the budget, and compute the order of an open period again."""
-    values = values_with(state, money, periods, prices)
+    if state.definition.budget is None and state.method.budget is not None:
+        raise ProtocolError(
+            "add_money() cannot change the budget of an adopted tracker; use Tracker.load(path, budget=...) instead."
+        )
+    values = values_with(state.definition.budget, money, periods, prices, period=state.state.period)
     order = state.state.order
     given = {name: value for name, value in prices.items() if value is not None}
     body = {"period": state.state.period, "budget": values, "money": str(money), "periods": periods, "prices": given}

@@ -341,7 +341,9 @@ def _absorb_all(
         if entry.kind == "amended":
             state = transitions.amended(state, body["unknown_categories"], body.get("new_classes", ()))
         elif entry.kind == "budgeted":
-            values = values_with(state, body["money"], body["periods"], body["prices"])
+            values = values_with(
+                state.definition.budget, body["money"], body["periods"], body["prices"], period=state.state.period
+            )
             state = transitions.budgeted(state, values)
         elif entry.kind == "retrained":
             state = transitions.retrained(state, model_of(entry, rows_of))

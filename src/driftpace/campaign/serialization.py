@@ -418,6 +418,11 @@ def decision_json(decision: Decision | None) -> dict[str, Any] | None:
     return {name: getattr(decision, name) for name in ("samples", "asked", "reason", "who", "at", "risk_bound")}
 
 
+def cell_json(value: Any) -> float | int | str | None:
+    """Return a cell of a table."""
+    return number(float(value)) if isinstance(value, float) else value if isinstance(value, int) else str(value)
+
+
 def money_json(money: Money | None) -> dict[str, str] | None:
     """Return an amount as a decimal string, which no float rounds.
 

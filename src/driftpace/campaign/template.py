@@ -16,6 +16,8 @@ target = {target}
 {features}
 # Column with the name of a segment, such as a shop: each has a model of its own. Default: one model.
 {segment}
+# What segments learn from each other: true for all, false for nothing, or some of "drift", "start", "slopes" and "common".
+{borrow}
 # Column by which the rows of a table are put into periods: "wave", or "date:month" for the months of a date (day, week, quarter,
 # year); and whether 03/04/2010 is 3 April. Default: every table holds rows of the period it is delivered for.
 {period}
@@ -52,6 +54,8 @@ missing = {missing}
 {model}
 # Required accuracy: the excess loss allowed over the best model, in units of the loss ...
 {epsilon}
+# Targets of segments that differ from it.
+{epsilons}
 # ... or as a share of the best achievable loss: 0.05 is 5 %.
 {tolerance}
 # ... or a value of a metric: accuracy, auc, r2 (at_least), log_loss, mae, rmse (at_most).
@@ -90,6 +94,7 @@ _EXAMPLES: Mapping[str, Any] = {
     "description": "customers who will churn",
     "features": ["age", "visits"],
     "segment": "shop",
+    "borrow": True,
     "period": "date:month",
     "dayfirst": True,
     "classes": ["no", "yes"],
@@ -126,6 +131,7 @@ _EXAMPLES: Mapping[str, Any] = {
 _CATEGORIES: Mapping[str, Any] = {"region": ["north", "south"]}
 _MODEL: Mapping[str, Any] = {"format": "lightgbm", "sha256": "4bd8...", "trained_until": "2026-03"}
 _FILL: Mapping[str, Any] = {"visits": 4.5}
+_EPSILONS: Mapping[str, Any] = {"Oslo": 0.01}
 _BUDGET: Mapping[str, Any] = {"total": 5000, "horizon": 12, "fixed": 50, "per_sample": 1.2, "currency": "EUR"}
 
 
@@ -156,6 +162,7 @@ def template(values: Mapping[str, Any], *, file: str = "campaign.toml") -> str:
         missing=_value(values.get("missing") or "impute"),
         fill=_table("fill", values.get("fill"), _FILL, inline=True),
         model=_table("model", values.get("model"), _MODEL, inline=True),
+        epsilons=_table("epsilons", values.get("epsilons"), _EPSILONS, inline=True),
         budget=_table("budget", values.get("budget"), _BUDGET, inline=False),
         **filled,
     )

@@ -262,7 +262,15 @@ def _expected(log: Sequence[Entry], rows_of: RowsOf) -> Iterator[tuple[Step, Map
                 case "forgotten" if before.order is not None:
                     expected = {"period": before.order.period, "rows": before.order.received}
                 case "budgeted":
-                    expected = {"budget": values_with(before, body["money"], body["periods"], body["prices"])}
+                    expected = {
+                        "budget": values_with(
+                            before.definition.budget,
+                            body["money"],
+                            body["periods"],
+                            body["prices"],
+                            period=before.state.period,
+                        )
+                    }
                 case "revised" if first is not None and revising is not None and revising.revised is not None:
                     assert first.before is not None
                     expected = revised_body(first.before, revising.revised)

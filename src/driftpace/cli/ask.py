@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import STUDIO, DryRun, Key, Name, Project, Sheet, Shown, Storage, Who
+from driftpace.cli.options import STUDIO, Address, DryRun, Engine, Key, Name, Project, Sheet, Shown, Storage, Who
 from driftpace.cli.output import Form
 from driftpace.errors import ParameterError
 
@@ -85,6 +85,8 @@ def ask(
         ),
     ] = None,
     project: Project = None,
+    executor: Engine = None,
+    address: Address = None,
     form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     who: Who = None,
@@ -102,8 +104,8 @@ def ask(
     """
     from driftpace.campaign.text import annotator_lines, base_lines, lateness_lines
     from driftpace.cli.fleet import ask as ask_segments
-    from driftpace.cli.fleet import has_segments, refuse_options
-    from driftpace.cli.options import user_name
+    from driftpace.cli.fleet import has_segments, refuse_for_one_model, refuse_options
+    from driftpace.cli.options import open_engine, user_name
     from driftpace.cli.output import print_order
     from driftpace.cli.stores import opened_campaign
 
@@ -129,10 +131,10 @@ def ask(
             dry_run=dry_run,
             who=who,
             storage=storage,
+            executor=open_engine(executor, address, owner="ask"),
         )
         raise typer.Exit(code)
-    if per_segment is not None:
-        raise ParameterError(f"--per-segment must be left out for {name!r}, which has no segments; got it.")
+    refuse_for_one_model(name, per_segment=per_segment, executor=executor, address=address)
     task = _Task.of(
         select=select,
         sheet=sheet,

@@ -18,6 +18,7 @@ from driftpace.cli.options import (
     ShownList,
     Splines,
     loss_completion,
+    open_engine,
     parse_interactions,
     parse_season,
     parse_splines,
@@ -249,7 +250,7 @@ def backtest(
         test_fraction=test_fraction,
         seed=seed,
         workers=workers,
-        executor=open_engine(executor, address, workers),
+        executor=open_engine(executor, address, workers=workers, owner="backtest"),
         baselines=[] if baselines == "none" else split_names(baselines),
         price=price,
         currency=currency,
@@ -264,15 +265,6 @@ def backtest(
 
         written["report"] = write_page(backtest_report(result), out / "report.html")
     _print(result, written, form, stopwatch)
-
-
-def open_engine(executor: str | None, address: str | None, workers: int | None) -> Any:
-    """Return the executor of a name and an address; None where none is named."""
-    if executor is None and address is None:
-        return None
-    from driftpace.executors import open_executor
-
-    return open_executor(executor, address=address, workers=workers, owner="backtest")
 
 
 def find_table(file: str) -> Any:

@@ -203,6 +203,10 @@ def budget(
     periods: Annotated[int, typer.Option(help="Periods to add.", min=0, max=10_000)] = 0,
     fixed: Price = None,
     per_sample: Price = None,
+    order_price: Annotated[
+        str | None,
+        typer.Option(metavar="MONEY", help="New price of an order, where segments share a budget.", show_default=False),
+    ] = None,
     currency: Annotated[
         str | None, typer.Option(help="Currency, where the campaign has no budget yet.", show_default=False)
     ] = None,
@@ -213,17 +217,32 @@ def budget(
 ) -> None:
     """Add money or periods to the budget of a campaign.
 
-    An open order is recomputed. A campaign without a budget gets one.
+    An open order is recomputed. A campaign without a budget gets one. Segments of a campaign share one budget.
 
     Example: driftpace budget churn --add 500 --periods 12 --reason "next year"
     """
     from driftpace.campaign.serialization import status_json
+    from driftpace.cli.fleet import budget as fund_segments
+    from driftpace.cli.fleet import has_segments
     from driftpace.cli.options import user_name
     from driftpace.cli.output import print_change
     from driftpace.cli.stores import opened_campaign
 
-    options = {"fixed": fixed, "per_sample": per_sample, "currency": currency}
+    options = {"fixed": fixed, "per_sample": per_sample, "order_price": order_price, "currency": currency}
     prices = {option: value for option, value in options.items() if value is not None}
+    if has_segments(storage, name):
+        fund_segments(
+            name,
+            add=add,
+            periods=periods,
+            prices=prices,
+            reason=reason,
+            form=form,
+            dry_run=dry_run,
+            who=who,
+            storage=storage,
+        )
+        return
     with opened_campaign(storage, name) as campaign:
         status = campaign.add_money(add, periods=periods, reason=reason, who=user_name(who), dry_run=dry_run, **prices)
         total = campaign.definition.budget

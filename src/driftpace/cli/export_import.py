@@ -1,12 +1,15 @@
 """``driftpace export`` and ``import``: a campaign as one file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from driftpace.cli.options import DryRun, Name, Shown, Storage, Who
 from driftpace.cli.output import Form
+
+if TYPE_CHECKING:
+    from driftpace.campaign import Campaign, FleetCampaign
 
 
 def export(
@@ -24,14 +27,14 @@ def export(
     """
     from driftpace.cli.files import printable, require_new_place
     from driftpace.cli.output import print_result
-    from driftpace.cli.stores import opened_campaign
+    from driftpace.cli.stores import opened_any
     from driftpace.errors import ParameterError
     from driftpace.formatting import plural
 
     if file.exists():
         raise ParameterError(f"FILE must be a new file; {str(file)!r} exists.")
     require_new_place(file)
-    with opened_campaign(storage, name) as campaign:
+    with opened_any(storage, name) as campaign:
         entries = campaign.status().entries
         if not dry_run:
             from driftpace.campaign.export_import import export_campaign
@@ -63,7 +66,6 @@ def import_campaign(
     Example: driftpace import churn.driftpace --as churn-copy
     """
     from driftpace.campaign import export_import
-    from driftpace.campaign.serialization import status_json
     from driftpace.cli.files import printable, why_unreadable
     from driftpace.cli.options import user_name
     from driftpace.cli.output import print_result
@@ -79,14 +81,25 @@ def import_campaign(
         where, existing = find_campaign(storage, campaign.name)
         if existing is not None:
             raise ParameterError(f"--as must not be taken; a campaign named {campaign.name!r} exists.")
-        status = campaign.status()
+        values = _status(campaign)
     else:
         with opened(storage, create=True) as store:
-            imported = export_import.import_campaign(file, storage=store, name=name, who=user_name(who))
-            status, where = imported.status(), store.url
+            campaign = export_import.import_campaign(file, storage=store, name=name, who=user_name(who))
+            values, where = _status(campaign), store.url
     print_result(
         form,
-        f"{status.name}: {'would be imported' if dry_run else 'imported'} into {where}. {status.todo}",
-        {**status_json(status), "storage": where, "file": printable(str(file))},
+        f"{campaign.name}: {'would be imported' if dry_run else 'imported'} into {where}. {values['todo']}",
+        {**values, "storage": where, "file": printable(str(file))},
         dry_run=dry_run,
     )
+
+
+def _status(campaign: "Campaign | FleetCampaign") -> dict[str, Any]:
+    """Return the status as JSON values."""
+    from driftpace.campaign import FleetCampaign
+    from driftpace.campaign.fleet.serialization import status_json as fleet_json
+    from driftpace.campaign.serialization import status_json
+
+    if isinstance(campaign, FleetCampaign):
+        return fleet_json(campaign.status(), segments=False)
+    return status_json(campaign.status())

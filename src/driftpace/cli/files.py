@@ -116,9 +116,11 @@ def read_rows(
     )
 
 
-def read_table_option(path: Path, sheet: str | None = None, *, as_text: Sequence[str] = ()) -> "dict[str, Column]":
-    """Return the columns of the file given by ``--table``, those in ``as_text`` as texts."""
+def read_table_option(
+    path: Path, sheet: str | None = None, *, as_text: Sequence[str] = (), option: str = "--table"
+) -> "dict[str, Column]":
+    """Return the columns of the file given by an option, those in ``as_text`` as texts."""
     from driftpace.tables import LOCAL_LIMITS, read_columns
 
-    require_table(path, "--table")
-    return read_columns(path, owner="--table", limits=LOCAL_LIMITS, as_text=as_text, sheet=sheet)
+    require_table(path, option)
+    return read_columns(path, owner=option, limits=LOCAL_LIMITS, as_text=as_text, sheet=sheet)

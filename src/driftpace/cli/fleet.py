@@ -29,6 +29,14 @@ def has_segments(storage: str | None, name: str) -> bool:
         return head is not None and head.summary.get("segments") is not None
 
 
+def refuse_for_one_model(name: str, **given: Any) -> None:
+    """Refuse options that are for campaigns of segments."""
+    for option, value in given.items():
+        if value is not None:
+            flag = option.replace("_", "-")
+            raise ParameterError(f"--{flag} must be left out for {name!r}, which has no segments; got it.")
+
+
 def refuse_options(name: str, **given: Any) -> None:
     """Refuse options that are for campaigns of one model."""
     for option, value in given.items():
@@ -50,6 +58,7 @@ def ask(
     dry_run: bool,
     who: str | None,
     storage: str | None,
+    executor: Any = None,
 ) -> int:
     """Write the order of all segments, or the rows that are drawn for each, and return the exit code."""
     from driftpace.campaign.fleet.sampling import names_in
@@ -60,7 +69,7 @@ def ask(
 
     _check_files(select, out, per_segment)
     notes: list[Line] = []
-    with _opened(storage, name) as campaign:
+    with _opened(storage, name, executor) as campaign:
         user = user_name(who)
         if select is not None:
             columns = _pool(campaign, select, sheet)
@@ -97,6 +106,7 @@ def tell(
     dry_run: bool,
     who: str | None,
     storage: str | None,
+    executor: Any = None,
 ) -> None:
     """Add the rows of a file, and close the period when none are missing."""
     from driftpace.campaign.fleet.serialization import receipt_json
@@ -108,7 +118,7 @@ def tell(
 
     options: dict[str, Any] = {"key": key, "final": final, "who": user_name(who), "dry_run": dry_run}
     source = ""
-    with _opened(storage, name) as campaign:
+    with _opened(storage, name, executor) as campaign:
         if file is None:
             receipt = campaign.tell(**options)
         else:
@@ -166,13 +176,16 @@ def ledger(name: str, *, segment: str | None, last: int | None, form: ListForm, 
     if form is ListForm.CSV:
         print_csv(list(lines[0]), [list(line.values()) for line in lines])
         return
-    heads = _SHOWN if segment is None else _SHOWN_SEGMENT
+    heads: tuple[str, ...] = _SHOWN if segment is None else _SHOWN_SEGMENT
+    heads += tuple(head for head in _SHOWN_MONEY if any(line.get(head) is not None for line in lines))
     rows = [["-" if line.get(head) is None else _short(line[head]) for head in heads] for line in lines]
     print_table([head.replace("_", " ") for head in heads], rows, right=range(2 if segment is None else 1, len(heads)))
 
 
 _SHOWN = ("period", "key", "segments", "samples", "received", "not_met", "without_rows", "set_aside")
+_SHOWN_MONEY = ("cost", "money_left")
 _SHOWN_SEGMENT = ("period", "outcome", "asked", "samples", "epsilon", "risk_bound", "certificate")
+"""Columns of the ledger; those of money where there is a budget."""
 
 
 def undo(
@@ -186,6 +199,7 @@ def undo(
     dry_run: bool,
     who: str | None,
     storage: str | None,
+    executor: Any = None,
 ) -> None:
     """Take back a delivery, a draw or the closing of a period."""
     from driftpace.campaign.fleet.serialization import undone_json
@@ -194,7 +208,7 @@ def undo(
     from driftpace.cli.output import print_change
     from driftpace.formatting import plural
 
-    with _opened(storage, name) as campaign:
+    with _opened(storage, name, executor) as campaign:
         keys = {closed.key: closed.period for closed in campaign.ledger() if closed.key is not None}
         number = None
         if period is not None:
@@ -204,7 +218,7 @@ def undo(
         undone = campaign.undo(
             entry, delivery=delivery, period=number, reason=reason, who=user_name(who), dry_run=dry_run
         )
-    what = {"delivered": "Delivery", "selected": "Draw", "closed": "Closing of a period", "undone": "Undo"}[undone.kind]
+    what = _UNDONE[undone.kind]
     rows = f" of {plural(undone.rows, 'row')}" if undone.rows else ""
     print_change(
         form,
@@ -215,14 +229,47 @@ def undo(
     )
 
 
+_UNDONE = {
+    "delivered": "Delivery",
+    "selected": "Draw",
+    "budgeted": "Change of the budget",
+    "closed": "Closing of a period",
+    "undone": "Undo",
+}
+
+
+def budget(
+    name: str,
+    *,
+    add: str,
+    periods: int,
+    prices: dict[str, str],
+    reason: str,
+    form: Form,
+    dry_run: bool,
+    who: str | None,
+    storage: str | None,
+) -> None:
+    """Add money or periods to the budget that segments share."""
+    from driftpace.campaign.fleet.serialization import status_json
+    from driftpace.campaign.fleet.text import status_lines
+    from driftpace.cli.options import user_name
+    from driftpace.cli.output import print_change
+
+    with _opened(storage, name) as campaign:
+        current = campaign.add_money(add, periods=periods, reason=reason, who=user_name(who), dry_run=dry_run, **prices)
+    first = f"{name}: {current.money_left} left for period {current.period} and later; {current.todo}"
+    print_change(form, first, status_lines(current), status_json(current, segments=False), written=not dry_run)
+
+
 @contextmanager
-def _opened(storage: str | None, name: str) -> "Iterator[FleetCampaign]":
+def _opened(storage: str | None, name: str, executor: Any = None) -> "Iterator[FleetCampaign]":
     from driftpace.campaign import FleetCampaign
     from driftpace.cli.stores import opened, require_campaign
 
     with opened(storage) as store, _progress() as progress:
         require_campaign(store, name)
-        yield FleetCampaign.open(name, storage=store, progress=progress)
+        yield FleetCampaign.open(name, storage=store, executor=executor, progress=progress)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from driftpace.cli.options import (
     Storage,
     Who,
     loss_completion,
+    parse_borrow,
     parse_interactions,
     parse_season,
     parse_splines,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from driftpace.storage.base import Store
 
 _DATA, _TARGET, _BUDGET, _CREATION = ("Data", "Target accuracy", "Budget", "Creation")
-_PRICES = ("fixed", "per_sample", "currency")
+_PRICES = ("fixed", "per_sample", "order_price", "currency")
 
 
 def init(
@@ -85,6 +86,24 @@ def init(
         typer.Option(
             metavar="COLUMN",
             help="The column with the name of a segment, such as a shop: each has a model of its own; --table shows them.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    per_segment: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A table with a row for each segment: epsilon, weight, per_sample and fixed say what differs for it.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    borrow: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PART,...",
+            help="What segments learn from each other: all, none, or some of drift, start, slopes and common. Default: all.",
             show_default=False,
             rich_help_panel=_DATA,
         ),
@@ -303,7 +322,21 @@ def init(
     ] = None,
     fixed: Annotated[
         str | None,
-        typer.Option(metavar="AMOUNT", help="Fixed price of an order.", show_default=False, rich_help_panel=_BUDGET),
+        typer.Option(
+            metavar="AMOUNT",
+            help="Fixed price of an order; with --segment, of each segment that is ordered.",
+            show_default=False,
+            rich_help_panel=_BUDGET,
+        ),
+    ] = None,
+    order_price: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AMOUNT",
+            help="With --segment: price of a period in which rows of any segment are ordered.",
+            show_default=False,
+            rich_help_panel=_BUDGET,
+        ),
     ] = None,
     currency: Annotated[
         str | None, typer.Option(help="Such as EUR.", show_default=False, rich_help_panel=_BUDGET)
@@ -358,6 +391,8 @@ def init(
         "exclude": exclude,
         "calendar": calendar,
         "segment": segment,
+        "per_segment": per_segment,
+        "borrow": parse_borrow(borrow),
         "period": period,
         "dayfirst": dayfirst,
         "text": text,
@@ -385,6 +420,7 @@ def init(
         "horizon": horizon,
         "per_sample": per_sample,
         "fixed": fixed,
+        "order_price": order_price,
         "currency": currency,
         "seed": seed,
         "keep_rows": None if keep_rows else False,
@@ -572,14 +608,43 @@ class _Creation:
 
 
 def _segments(definition: "Definition", given: dict[str, Any]) -> list[str]:
-    """Return the segments that ``--table`` has; none without it."""
-    if definition.segment is None or "table" not in given:
+    """Return the segments that ``--table`` and ``--per-segment`` have; none without them."""
+    if definition.segment is None:
         return []
     from driftpace.campaign.fleet.sampling import names_in
     from driftpace.cli.files import read_table_option
 
-    as_text = [definition.segment]
-    return sorted(set(names_in(read_table_option(given["table"], given.get("sheet"), as_text=as_text), definition)))
+    names = set(_per_segment(definition.segment, given).get("segments", ()))
+    if "table" in given:
+        as_text = [definition.segment]
+        names |= set(names_in(read_table_option(given["table"], given.get("sheet"), as_text=as_text), definition))
+    return sorted(names)
+
+
+def _segment_settings(settings: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that ``--per-segment`` has: targets, and the weights and prices of a budget."""
+    if "per_segment" not in given:
+        return {}
+    if "segment" not in given:
+        raise ParameterError("--per-segment must be used with --segment, the column of segments; got none.")
+    found = _per_segment(given["segment"], given)
+    priced = {name: found[name] for name in ("weights", "costs") if name in found}
+    if priced and "budget" not in settings:
+        raise ParameterError("--per-segment must have weights and prices with --budget only; got them without.")
+    targets = {"epsilons": found["epsilons"]} if "epsilons" in found else {}
+    return targets | ({"budget": {**settings["budget"], **priced}} if priced else {})
+
+
+def _per_segment(segment: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return what the file of ``--per-segment`` says; nothing without it."""
+    if "per_segment" not in given:
+        return {}
+    from driftpace.campaign.fleet.segment_settings import PRICES, segment_settings
+    from driftpace.cli.files import read_table_option
+
+    option = "--per-segment"
+    columns = read_table_option(given["per_segment"], as_text=[segment, *PRICES], option=option)
+    return segment_settings(columns, segment, owner=option)
 
 
 def _roles(definition: "Definition") -> "list[Line]":
@@ -611,6 +676,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
     for option in (
         "target",
         "segment",
+        "borrow",
         "period",
         "dayfirst",
         "loss",
@@ -647,6 +713,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
                 "--budget and --horizon must be given together: the money and the periods it must last."
             )
         settings["budget"] = {"total": given["budget"], "horizon": given["horizon"], **prices}
+    settings |= _segment_settings(settings, given)
     if "table" not in given:
         alone = next((option for option in ("exclude", "calendar", "sheet") if option in given), None)
         if alone is not None:

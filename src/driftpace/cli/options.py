@@ -111,6 +111,37 @@ Sheet = Annotated[
 ]
 
 
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        "--executor",
+        metavar="ENGINE",
+        help="Where segments are worked on: local, processes, dask, ray or spark. Default: in this process.",
+        show_default=False,
+        rich_help_panel="Segments",
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="ADDRESS",
+        help="Address of a dask, ray or spark cluster. Default: a new one here.",
+        show_default=False,
+        rich_help_panel="Segments",
+    ),
+]
+
+
+def open_engine(executor: str | None, address: str | None, *, owner: str, workers: int | None = None) -> Any:
+    """Return the executor of a name and an address; None where none is named."""
+    if executor is None and address is None:
+        return None
+    from driftpace.executors import open_executor
+
+    return open_executor(executor, address=address, workers=workers, owner=owner)
+
+
 def user_name(given: str | None) -> str:
     """Return who runs the command, for the log: as given, else the login name, else nothing."""
     from driftpace.cli.files import printable
@@ -181,6 +212,16 @@ def parse_interactions(text: str | None) -> Any:
     if names is None or names == ["all"]:
         return None if names is None else True
     return [[name.strip() for name in pair.split("*")] for pair in names]
+
+
+def parse_borrow(text: str | None) -> Any:
+    """Return what segments learn from each other, as settings have it.
+
+    >>> parse_borrow("all"), parse_borrow("none"), parse_borrow("drift, start")
+    (True, False, ['drift', 'start'])
+    """
+    whole = {"all": True, "none": False}
+    return whole.get((text or "").strip().lower(), split_names(text))
 
 
 def split_names(text: str | None) -> list[str] | None:

@@ -81,7 +81,7 @@ def opened_campaign(place: str | None, name: str) -> "Iterator[Campaign]":
         if head.summary.get("segments") is not None:
             raise ParameterError(
                 f"NAME must be a campaign of one model here; {name!r} follows segments, which ask, tell, status, ledger, log, "
-                "predict, undo and doctor work with."
+                "predict, budget, undo, export and doctor work with."
             )
         from driftpace.campaign import Campaign
 

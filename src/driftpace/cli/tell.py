@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from driftpace.cli.options import STUDIO, DryRun, Key, Name, Project, Sheet, Shown, Storage, Who
+from driftpace.cli.options import STUDIO, Address, DryRun, Engine, Key, Name, Project, Sheet, Shown, Storage, Who
 from driftpace.cli.output import Form
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def tell(
         typer.Option(metavar="URL", help="Fetch the labels from this Label Studio.", rich_help_panel=STUDIO),
     ] = None,
     project: Project = None,
+    executor: Engine = None,
+    address: Address = None,
     form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     who: Who = None,
@@ -54,9 +56,9 @@ def tell(
     Example: driftpace tell churn tasks.csv
     """
     from driftpace.campaign.refusals import refusals_noted
-    from driftpace.cli.fleet import has_segments, refuse_options
+    from driftpace.cli.fleet import has_segments, refuse_for_one_model, refuse_options
     from driftpace.cli.fleet import tell as tell_segments
-    from driftpace.cli.options import user_name
+    from driftpace.cli.options import open_engine, user_name
     from driftpace.cli.stores import opened_campaign
     from driftpace.errors import ParameterError
 
@@ -82,8 +84,10 @@ def tell(
             dry_run=dry_run,
             who=who,
             storage=storage,
+            executor=open_engine(executor, address, owner="tell"),
         )
         return
+    refuse_for_one_model(name, executor=executor, address=address)
     with opened_campaign(storage, name) as campaign:
         options: dict[str, Any] = {
             "key": key,

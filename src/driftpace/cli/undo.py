@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from driftpace.cli.options import DryRun, Name, Reason, Shown, Storage, Who
+from driftpace.cli.options import Address, DryRun, Engine, Name, Reason, Shown, Storage, Who
 from driftpace.cli.output import Form
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def undo(
     refund: Annotated[
         bool, typer.Option("--refund", help="The rows were recorded in error and not paid: give their money back.")
     ] = False,
+    executor: Engine = None,
+    address: Address = None,
     form: Shown = Form.TABLE,
     dry_run: DryRun = False,
     who: Who = None,
@@ -43,9 +45,9 @@ def undo(
 
     Example: driftpace undo churn --delivery w46.csv --reason "labels of the wrong week"
     """
-    from driftpace.cli.fleet import has_segments, refuse_options
+    from driftpace.cli.fleet import has_segments, refuse_for_one_model, refuse_options
     from driftpace.cli.fleet import undo as undo_segments
-    from driftpace.cli.options import user_name
+    from driftpace.cli.options import open_engine, user_name
     from driftpace.cli.stores import opened_campaign
     from driftpace.errors import ParameterError
 
@@ -65,8 +67,10 @@ def undo(
             dry_run=dry_run,
             who=who,
             storage=storage,
+            executor=open_engine(executor, address, owner="undo"),
         )
         return
+    refuse_for_one_model(name, executor=executor, address=address)
     which = int(period) if period is not None and period.isdecimal() else period
     with opened_campaign(storage, name) as campaign:
         if isinstance(which, int) and any(row.key == period for row in campaign.ledger()):

@@ -141,26 +141,32 @@ class BudgetShare:
         A proven lower bound on it.
     later : Money
         What is kept for later periods, to stay at the same level in them.
+    weighted : bool, default False
+        Whether the value is the weighted mean gap.
     """
 
     enough: bool
     value: float
     lower: float
     later: Money
+    weighted: bool = False
 
     @property
     def proven_gap(self) -> float:
         """How much better any other way of sharing can be, as a share of the value."""
         return 0.0 if not self.value > self.lower else (self.value - self.lower) / self.value
 
-    def sentence(self, *, weighted: bool) -> str:
-        """Return the share in words."""
+    @property
+    def sentence(self) -> str:
+        """The share in words, with what any other way of sharing could gain at most."""
         if self.enough:
-            return f"the money is enough for every target; {self.later} are kept for later periods"
+            return f"the money pays for the orders of all segments; {self.later} are kept for later periods"
         if math.isinf(self.value):
             return "the money does not pay for the initial samples of all segments"
         what = (
-            f"weighted mean gap {self.value:.3g}" if weighted else f"the largest risk is {self.value:.3g} of its target"
+            f"weighted mean gap {self.value:.3g}"
+            if self.weighted
+            else f"the largest risk is {self.value:.3g} of its target"
         )
         return f"{what}, and no other way of sharing is better by more than {max(100 * self.proven_gap, 0.01):.2g} %"
 
@@ -211,7 +217,13 @@ def shared_orders(
         if rows < least and more <= slack:  # a batch has a least size
             rows, slack = least, slack - more
         orders[name] = _within(state, last, need, rows, wanted, in_batches=budget.in_batches(name))
-    share = BudgetShare(enough=shared.enough, value=shared.value, lower=shared.lower, later=shared.later)
+    share = BudgetShare(
+        enough=shared.enough,
+        value=shared.value,
+        lower=shared.lower,
+        later=shared.later,
+        weighted=budget.weights is not None,
+    )
     return orders, share
 
 

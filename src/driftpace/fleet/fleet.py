@@ -260,6 +260,34 @@ class Fleet:
         assert self._budget is not None
         return self._budget.money - Money(self._spent, self._budget.currency)
 
+    def set_budget(self, budget: Budget | FleetBudget) -> None:
+        """Replace the budget, or begin with one: what was spent stays spent, and the open period is sized again.
+
+        Parameters
+        ----------
+        budget : Budget or FleetBudget
+            As for :class:`Fleet`; its total and horizon count from the first period.
+
+        Raises
+        ------
+        ParameterError
+            If it is in another currency than what was spent.
+        """
+        owner = "Fleet.set_budget"
+        made = budget_of(budget, self._method)
+        if made is None:
+            raise ParameterError("must be a Budget or a FleetBudget; got None.", owner=owner, name="budget")
+        if self._budget is not None and made.currency != self._budget.currency:
+            raise ParameterError(
+                f"must be in the currency of the first one, {self._budget.currency or 'none'}; got {made.currency or 'none'}.",
+                owner=owner,
+                name="budget",
+            )
+        self._budget, self._share, self._demands = made, None, {}
+        self._segments = {
+            name: replace(segment, state=segment.state.without_order()) for name, segment in self._segments.items()
+        }
+
     def tell(
         self, frame: Any = None, *, period: int | None = None, key: str | None = None, final: bool = True
     ) -> Delivery:

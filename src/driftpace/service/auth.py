@@ -20,9 +20,9 @@ from driftpace.storage.base import Store, Token
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _PUBLIC = frozenset({"/healthz", "/readyz", "/login", "/logout", "/favicon.ico"})
-_READS = re.compile(r"/api/campaigns/[^/]+/(plans|predictions)|/api/(schema|check)")
+_READS = re.compile(r"/api/campaigns/[^/]+/(plans|(fleet/)?predictions)|/api/(schema|check)")
 _LABELS = re.compile(
-    r"/api/campaigns/[^/]+/(deliveries|deliveries/forget|sample|orders/current/release|fleet/deliveries)"
+    r"/api/campaigns/[^/]+/(deliveries|deliveries/forget|sample|orders/current/release|fleet/(deliveries|sample))"
 )
 _ORDERS = re.compile(
     r"/api/campaigns/[^/]+/(orders|orders/current/(approve|override)|undo|retrain|fleet/(orders|undo))"

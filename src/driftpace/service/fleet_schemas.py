@@ -1,14 +1,37 @@
 """Bodies of the routes of fleets: campaigns with a model for each segment."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from driftpace.service.request_schemas import WHOLE, Count, Key, Reason, RequestModel, SegmentName
-from driftpace.service.response_schemas import ResponseModel, TotalsResponse
+from driftpace.service.request_schemas import (
+    WHOLE,
+    Amount,
+    Count,
+    Currency,
+    Key,
+    Price,
+    Reason,
+    RequestModel,
+    SegmentName,
+    SegmentPricesRequest,
+)
+from driftpace.service.response_schemas import MoneyResponse, ResponseModel, TotalsResponse
 
 SortColumn = Literal[
-    "urgency", "segment", "first", "missing", "received", "risk", "epsilon", "outcome", "last", "status", "rows"
+    "urgency",
+    "segment",
+    "first",
+    "missing",
+    "received",
+    "risk",
+    "epsilon",
+    "outcome",
+    "last",
+    "status",
+    "rows",
+    "cost",
+    "spent",
 ]
 Show = Literal["", "attention", "set_aside", "failed", "not_met", "missing", "complete"]
 
@@ -19,6 +42,20 @@ class FleetAskRequest(RequestModel):
     key: Key | None = None
     pool: Count | Annotated[dict[SegmentName, Count], Field(max_length=100_000)] | None = None
     segments: Annotated[list[SegmentName], Field(max_length=100_000)] = Field(default_factory=list)
+
+
+class FleetMoneyRequest(SegmentPricesRequest):
+    """Money and periods to add to the budget that segments share, with the reason; prices, if given, apply from now on."""
+
+    order_price: Price | None = None
+    currency: Currency | None = None
+    money: Amount
+    periods: Annotated[int, Field(ge=0, le=10_000), WHOLE] = 0
+    reason: Reason
+
+    def prices(self) -> dict[str, Any]:
+        """Return the prices that were given."""
+        return {name: value for name, value in self.given().items() if name not in ("money", "periods", "reason")}
 
 
 class FleetUndoRequest(RequestModel):
@@ -45,6 +82,8 @@ class SegmentResponse(ResponseModel):
     failed: list[str]
     problem: str | None
     rows: int
+    cost: float | None
+    spent: float | None
     trail: list[float | None]
 
 
@@ -61,6 +100,18 @@ class FleetPeriodResponse(ResponseModel):
     not_met: int
     without_rows: int
     set_aside: int
+    cost: MoneyResponse | None
+    money_left: MoneyResponse | None
+
+
+class ShareResponse(ResponseModel):
+    """How the budget was shared: ``value``, the largest relative risk or weighted mean gap, is in no other way below ``lower``."""
+
+    enough: bool
+    value: float | None
+    lower: float | None
+    proven_gap: float | None
+    later: MoneyResponse
 
 
 class FleetOrderResponse(ResponseModel):
@@ -73,7 +124,10 @@ class FleetOrderResponse(ResponseModel):
     received: int
     missing: int
     closed: bool
-    code: Literal[0, 10]
+    cost: MoneyResponse | None
+    money_left: MoneyResponse | None
+    share: ShareResponse | None
+    code: Literal[0, 10, 20]
     totals: TotalsResponse
 
 
@@ -85,7 +139,11 @@ class FleetStatusResponse(ResponseModel):
     stage: str
     todo: str
     target: str
+    borrow: list[str]
     rows: int
+    spent: MoneyResponse | None
+    committed: MoneyResponse | None
+    money_left: MoneyResponse | None
     entries: int
     created_at: str
     updated_at: str
@@ -117,6 +175,16 @@ class FleetUndoneResponse(ResponseModel):
     kind: str
     rows: int
     status: FleetStatusResponse
+
+
+class FleetSampleResponse(ResponseModel):
+    """Rows to label, ``ids`` by segment, ``new`` of them drawn now; ``short`` says how many more rows the pool should have."""
+
+    ids: dict[str, list[str]]
+    rows: list[dict[str, float | int | str | None]]
+    new: int
+    short: dict[str, int]
+    pool_rows: int
 
 
 class SegmentsResponse(ResponseModel):

@@ -1,7 +1,7 @@
 """Request bodies and parameters: strict types, no unknown names, bounded lengths."""
 
 import re
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from fastapi import Path, Query
 from pydantic import (
@@ -64,6 +64,7 @@ Price = (
     | Annotated[float, Field(ge=0, le=1e9)]
     | Annotated[str, Field(pattern=PRICE_PATTERN)]
 )
+Currency = Annotated[str, Field(pattern=CURRENCY_PATTERN)]
 Tier = Annotated[tuple[Annotated[int, Field(ge=1, le=10**9), WHOLE], Price], Field(strict=False)]
 Gap = Literal["mean", "largest", "run"]
 Share = Annotated[float, Field(gt=0, lt=1)]
@@ -82,6 +83,8 @@ def _limit_keys(max_keys: int) -> Any:
     return check
 
 
+_Value = TypeVar("_Value")
+PerSegment = Annotated[dict[SegmentName, _Value], Field(max_length=100_000), BeforeValidator(_limit_keys(100_000))]
 Words = Annotated[dict[Word, Word], Field(max_length=_MAX_COLUMNS), BeforeValidator(_limit_keys(_MAX_COLUMNS))]
 
 
@@ -129,11 +132,19 @@ class PricesRequest(RequestModel):
     per_sample: Price | None = None
     tiers: Annotated[list[Tier], Field(min_length=1, max_length=50)] | None = None
     minimum: Count | None = None
-    currency: Annotated[str, Field(pattern=CURRENCY_PATTERN)] | None = None
+    currency: Currency | None = None
 
     def prices(self) -> dict[str, Any]:
         """Return the prices that were given."""
         return {name: value for name, value in self.given().items() if name in PricesRequest.model_fields}
+
+
+class SegmentPricesRequest(RequestModel):
+    """Prices of a segment that differ."""
+
+    fixed: Price | None = None
+    per_sample: Price | None = None
+    minimum: Count | None = None
 
 
 class MoneyRequest(PricesRequest):
@@ -155,12 +166,15 @@ class AmendRequest(RequestModel):
 
 
 class BudgetRequest(PricesRequest):
-    """A budget over a number of periods."""
+    """A budget over a number of periods; ``order_price``, ``weights`` and ``costs`` are for segments that share it."""
 
     total: Amount
     horizon: Annotated[int, Field(ge=1, le=10_000), WHOLE]
     gap: Gap | None = None
     batches: bool | None = None
+    order_price: Price | None = None
+    weights: PerSegment[Annotated[float, Field(gt=0, le=1e12)]] | None = None
+    costs: PerSegment[SegmentPricesRequest] | None = None
 
 
 class DefinitionRequest(RequestModel):
@@ -172,6 +186,8 @@ class DefinitionRequest(RequestModel):
     target: Word
     segment: Word | None = None
     segments: Annotated[list[SegmentName], Field(max_length=100_000)] | None = None
+    epsilons: PerSegment[Annotated[float, Field(gt=0, le=1e12)]] | None = None
+    borrow: bool | Annotated[list[Literal["drift", "start", "slopes", "common"]], Field(max_length=4)] | None = None
     period: Word | None = None
     dayfirst: bool | None = None
     epsilon: Annotated[float, Field(gt=0, le=1e12)] | None = None

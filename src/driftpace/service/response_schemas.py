@@ -463,7 +463,7 @@ class TotalsResponse(ResponseModel):
 
 
 class HeadResponse(ResponseModel):
-    """A campaign in a list."""
+    """A campaign in a list; ``segments`` counts those of a fleet."""
 
     name: str
     entries: int

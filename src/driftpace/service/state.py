@@ -210,6 +210,12 @@ class Service:
             lambda: function(self.fleets.get(name) if self.is_fleet(name) else self.campaigns.get(name))
         )
 
+    async def render_any(self, name: str, function: Callable[[Campaign | FleetCampaign], Result]) -> Result:
+        """Return a page or a file about a campaign of one model or of segments."""
+        return await self.pages.run(
+            lambda: function(self.fleets.get(name) if self.is_fleet(name) else self.campaigns.get(name))
+        )
+
     async def read_fleet(self, name: str, function: Callable[[FleetCampaign], Result]) -> Result:
         """Return what a function reads from a campaign of segments."""
         return await self.reads.run(lambda: function(self.fleets.get(name)))

@@ -10,6 +10,7 @@ from starlette.formparsers import MultiPartParser
 from starlette.requests import Request
 
 from driftpace.campaign import Campaign, FleetCampaign, Receipt
+from driftpace.campaign.records import Predicted
 from driftpace.campaign.serialization import filled_cells_json, mapped_categories_json, number
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.errors import ApiError
@@ -234,7 +235,11 @@ def predict(campaign: Campaign, rows: Rows) -> dict[str, Any]:
     """Return the predictions of the current model as JSON."""
     if isinstance(rows, Arrays):
         return _predict_arrays(campaign, rows)
-    predictions = campaign.predict_table(rows)
+    return predictions_json(campaign.predict_table(rows))
+
+
+def predictions_json(predictions: Predicted) -> dict[str, Any]:
+    """Return the predictions of a table as JSON."""
     return {
         "predictions": [number(value) if isinstance(value, float) else value for value in predictions.values],
         "scores": _plain(predictions.score),

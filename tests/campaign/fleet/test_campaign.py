@@ -199,7 +199,6 @@ def test_the_same_name_again() -> None:
         ({"text": ["note"]}, "Campaign(text=...) must be left out with segment"),
         ({"splines": True}, "Campaign(splines=...) must be left out with segment"),
         ({"period": "date:month"}, "Campaign(period=...) must be left out with segment"),
-        ({"budget": {"total": 5, "horizon": 2}}, "Campaign(budget=...) must be left out with segment"),
         ({"annotator": "who", "id": "id"}, "Campaign(annotator=...) must be left out with segment"),
         ({"l2": [0.1, 1.0]}, "Campaign(l2=...) must be left out with segment"),
         ({"classes": ["a", "b", "c"]}, "must be left out with the loss 'softmax'"),

@@ -79,3 +79,22 @@ def test_the_size_of_the_page_does_not_grow_with_the_fleet(serve: Serve, visit: 
         expect(page.locator("#segment-table tbody tr")).to_have_count(50)
         sizes.append(page.locator("*").count())
     assert sizes[0] == sizes[1]
+
+
+def test_the_money_and_what_is_borrowed(serve: Serve, visit: Visit) -> None:
+    store = MemoryStore()
+    budget = {"total": 70, "horizon": 3, "per_sample": "0.5", "currency": "EUR"}
+    campaign, market = create(store, segments=("Oslo", "Rome"), borrow=["drift"], budget=budget), Market()
+    campaign.tell(market.rows(campaign.ask(key="W1").segments.missing), final=True)
+    order = campaign.ask(key="W2")
+    watched = visit(f"{serve(store).url}/campaigns/shops", size=(390, 800))
+    page = watched.page
+    facts = page.locator("#order .facts")
+    expect(facts).to_contain_text(f"Cost of the missing rows\n{order.cost}", use_inner_text=True)
+    expect(facts).to_contain_text("Spent on closed periods\n10 EUR", use_inner_text=True)
+    expect(facts).to_contain_text("Budget left\n60 EUR", use_inner_text=True)
+    expect(page.locator("#lead")).to_contain_text("segments learn from each other: drift")
+    assert order.share is not None
+    expect(page.locator("#order")).to_contain_text(order.share.sentence)
+    expect(page.locator("#periods tbody td").last).to_have_text("10 EUR")
+    assert watched.overflow() <= 0

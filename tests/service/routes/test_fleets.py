@@ -1,13 +1,16 @@
 """Fleets over REST: created, asked, filled by one file, paged, undone; tokens of one campaign reach only their own."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from driftpace import FleetCampaign
+from driftpace.campaign.export_import import import_campaign
 from driftpace.service import make_token
+from driftpace.storage import MemoryStore
 from driftpace.storage.base import Store
-from tests.campaign.fleet.shops import DEFINITION, SHOPS, Market, create, work
+from tests.campaign.fleet.shops import DEFINITION, SHOPS, Market, bits, create, work
 from tests.reference.serving import Serving
 
 URL = "/api/campaigns/shops/fleet"
@@ -50,6 +53,72 @@ def test_a_period_from_creation_to_undo(served: Serving) -> None:
     assert [(one["name"], one["segments"]["segments"]) for one in listed] == [("shops", 3)]
 
 
+def test_what_is_borrowed_and_targets_of_segments_are_settings(served: Serving) -> None:
+    given = {**DEFINITION, "segments": list(SHOPS), "borrow": ["drift"], "epsilons": {"Rome": 0.3}}
+    made = served.client.post("/api/campaigns", json=given)
+    assert (made.status_code, made.json()["borrow"]) == (201, ["drift"])
+    served.client.post(f"{URL}/orders", json={})
+    rows = served.client.get(f"{URL}/segments", params={"sort": "segment"}).json()["segments"]
+    assert [row["segment"] for row in rows] == sorted(SHOPS)
+    kept = served.client.get("/api/campaigns/shops/definition").json()
+    assert (kept["borrow"], kept["epsilons"]) == (["drift"], {"Rome": 0.3})
+    refused = served.client.post("/api/campaigns", json={**given, "name": "b", "borrow": ["levels"]})
+    assert refused.status_code == 422
+
+
+def test_one_budget_is_shared_shown_and_added_to(served: Serving) -> None:
+    budget = {"total": 40, "horizon": 3, "per_sample": "0.5", "currency": "EUR", "weights": {"Rome": 2.0}}
+    given = {**DEFINITION, "segments": list(SHOPS), "budget": {**budget, "costs": {"Oslo": {"per_sample": 1}}}}
+    assert served.client.post("/api/campaigns", json=given).json()["money_left"] == {"amount": "40", "currency": "EUR"}
+    order = served.client.post(f"{URL}/orders", json={}).json()
+    assert (order["cost"], order["share"]["enough"]) == ({"amount": "20.0", "currency": "EUR"}, True)
+    deliver(served, Market().rows(dict.fromkeys(SHOPS, 10)), final="true")
+    period = served.client.get(f"{URL}/ledger").json()["periods"][0]
+    assert (period["cost"]["amount"], period["money_left"]["amount"]) == ("20.0", "20.0")
+    added = served.client.post(f"{URL}/budget", json={"money": 5, "periods": 1, "reason": "more", "order_price": 1})
+    assert (added.status_code, added.json()["money_left"]["amount"]) == (200, "25.0")
+    rows = served.client.get(f"{URL}/segments", params={"sort": "spent", "descending": "true"}).json()["segments"]
+    assert (rows[0]["segment"], rows[0]["spent"]) == ("Oslo", 10.0)
+    for body in ({"money": 5, "reason": "x", "tiers": [[1, 2]]}, {"money": 5}, {"money": "much", "reason": "x"}):
+        assert served.client.post(f"{URL}/budget", json=body).status_code == 422
+    refused = served.client.post("/api/campaigns", json={**given, "name": "b", "segment": None, "segments": None})
+    assert "must be a setting of a budget" in refused.json()["error"]["message"]
+
+
+def test_rows_are_drawn_from_a_pool_and_predicted(store: Store, served: Serving) -> None:
+    campaign, market = create(store, id="id"), Market()
+    pool = {
+        name: values for name, values in market.rows(dict.fromkeys((*SHOPS, "Bari"), 20)).items() if name != "sales"
+    }
+    table: dict[str, Any] = {"content": as_csv(pool), "headers": {"content-type": "text/csv"}}
+    assert served.client.post(f"{URL}/sample", **table).status_code == 409
+    served.client.post(f"{URL}/orders", json={"key": "W1"})
+    drawn = served.client.post(f"{URL}/sample", **table).json()
+    assert {name: len(ids) for name, ids in drawn["ids"].items()} == dict.fromkeys((*SHOPS, "Bari"), 10)
+    assert (drawn["new"], drawn["short"], drawn["pool_rows"], len(drawn["rows"])) == (40, {}, 80, 40)
+    assert set(drawn["rows"][0]) == {"id", "shop", "price"}
+    again = served.client.post(f"{URL}/sample", **table).json()
+    assert (again["new"], again["ids"]) == (0, drawn["ids"])
+    assert served.client.post(f"{URL}/predictions", **table).status_code == 409
+    deliver(served, market.rows(dict.fromkeys((*SHOPS, "Bari"), 10)), final="true")
+    made = served.client.post(f"{URL}/predictions", **table).json()
+    assert made["predictions"] == FleetCampaign.open("shops", storage=store).predict_table(pool).values
+    for what in ("sample", "predictions"):
+        assert served.client.post(f"{URL}/{what}").status_code == 422
+        arrays = served.client.post(f"{URL}/{what}", json={"X": [[1.0]], "y": [1.0]})
+        assert "must be a table with the column of segments" in arrays.json()["error"]["message"]
+    assert campaign.name == "shops"
+
+
+def test_a_fleet_is_exported(store: Store, served: Serving, tmp_path: Path) -> None:
+    campaign = create(store)
+    work(campaign, Market(), "W1")
+    (tmp_path / "file").write_bytes(served.client.get("/api/campaigns/shops/export").content)
+    copy = import_campaign(tmp_path / "file", storage=MemoryStore())
+    assert isinstance(copy, FleetCampaign)
+    assert bits(copy) == bits(campaign)
+
+
 def test_segments_come_in_pages_sorted_and_filtered(store: Store, served: Serving) -> None:
     names = tuple(f"shop {place:02d}" for place in range(25))
     campaign, market = create(store, segments=names), Market()
@@ -88,7 +157,7 @@ def test_one_segment_has_its_model_and_its_periods(store: Store, served: Serving
     assert (missing.status_code, missing.json()["error"]["parameter"]) == (422, "segment")
 
 
-@pytest.mark.parametrize("path", ["", "/orders/current", "/reports", "/ledger", "/export", "/report"])
+@pytest.mark.parametrize("path", ["", "/orders/current", "/reports", "/ledger", "/report"])
 def test_routes_of_one_model_refuse_a_fleet(store: Store, served: Serving, path: str) -> None:
     create(store)
     answer = served.client.get(f"/api/campaigns/shops{path}")

@@ -16,7 +16,7 @@ from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.storage.base import Entry, Store
 
 Pool = int | Mapping[str, int] | None
-UNDOABLE = ("delivered", "selected", "closed", "undone")
+UNDOABLE = ("delivered", "selected", "budgeted", "closed", "undone")
 """Kinds of entries that can be undone."""
 
 
@@ -179,6 +179,31 @@ def close(
     return state, made
 
 
+def fund(
+    state: FleetCampaignState,
+    draft: FleetDraft,
+    money: object,
+    *,
+    periods: int,
+    prices: Mapping[str, Any],
+    reason: str,
+    who: str,
+    engine: Engine,
+) -> FleetCampaignState:
+    """Change the budget, and compute the orders of an open period again."""
+    given = {name: value for name, value in prices.items() if value is not None}
+    state = changes.budgeted(state, money, periods, given, engine)
+    body = {
+        "period": state.fleet.period,
+        "budget": state.definition.to_values()["budget"],
+        "money": str(money),
+        "periods": periods,
+        "prices": given,
+    }
+    draft.add("budgeted", {**body, "reason": reason, "who": who})
+    return state if state.opened is None else _ask(state, draft, key=None, pool=None, who=who, engine=engine)
+
+
 def undo(
     store: Store,
     state: FleetCampaignState,
@@ -212,7 +237,8 @@ def _check_undo(state: FleetCampaignState, log: Sequence[Entry], target: Entry) 
     """Refuse to undo what does not count, what later entries depend on, and other kinds of entries."""
     if target.kind not in UNDOABLE:
         raise ProtocolError(
-            f"undo() takes back deliveries, draws, closings and undos; entry {target.seq} is {target.kind!r}."
+            "undo() takes back deliveries, draws, changes of the budget, closings and undos; "
+            f"entry {target.seq} is {target.kind!r}."
         )
     if target.seq in undone_by(log):
         raise ProtocolError(f"entry {target.seq} is undone already.")
@@ -220,7 +246,9 @@ def _check_undo(state: FleetCampaignState, log: Sequence[Entry], target: Entry) 
     has_rows = state.opened is not None and bool(state.opened.deliveries)
     if target.kind == "closed" and (has_rows or target.body["period"] != state.fleet.period - 1):
         raise ProtocolError("undo() opens the period closed last, while the next one has no rows.")
-    if target.kind == "undone" and any(entry.kind in ("delivered", "closed", "undone", "selected") for entry in later):
+    if target.kind == "undone" and any(
+        entry.kind in ("delivered", "closed", "undone", "selected", "budgeted") for entry in later
+    ):
         raise ProtocolError(
             f"undo() takes an undo back before anything else has happened; entry {later[-1].seq} came later."
         )

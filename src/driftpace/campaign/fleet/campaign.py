@@ -346,6 +346,43 @@ class FleetCampaign:
 
         return self._handle.change(decide, dry_run=dry_run)
 
+    def add_money(
+        self, money: Any, *, reason: str, periods: int = 0, who: str = "", dry_run: bool = False, **prices: Any
+    ) -> FleetStatus:
+        """Add money to the budget that segments share; the orders of an open period are computed again.
+
+        Parameters
+        ----------
+        money : number, str or Decimal
+            The amount; a negative one takes money away.
+        reason : str
+            Recorded in the log.
+        periods : int, default 0
+            Added to the horizon. A campaign without a budget gets one for that many periods, the open one included.
+        who, dry_run
+            Recorded in the log; return the result without writing it.
+        **prices
+            New prices from now on: ``fixed``, ``per_sample``, ``minimum``, ``order_price``, ``currency``.
+        """
+        owner = "FleetCampaign.add_money"
+        validation.count(owner, periods=periods)
+        why = check_reason(owner, reason)
+
+        def decide(state: FleetCampaignState, draft: FleetDraft) -> tuple[FleetCampaignState, FleetStatus]:
+            made = actions.fund(
+                state,
+                draft,
+                money,
+                periods=int(periods),
+                prices=prices,
+                reason=why,
+                who=who,
+                engine=self._engine,
+            )
+            return made, status(replace(made, seq=draft.next_seq - 1), updated_at=draft.at)
+
+        return self._handle.change(decide, dry_run=dry_run)
+
     def undo(
         self,
         entry: int | None = None,
@@ -514,9 +551,8 @@ class FleetCampaign:
         """Return the closed periods of all segments together; :meth:`segment_ledger` has those of each."""
         log = self._store.entries(self._name, kinds=("closed", "undone"))
         gone = undone_by(log)
-        names = tuple(FleetPeriod.__slots__)
         counted = [entry for entry in log if entry.kind == "closed" and entry.seq not in gone]
-        return tuple(FleetPeriod(**{name: entry.body[name] for name in names}) for entry in counted)
+        return tuple(FleetPeriod.of(entry.body) for entry in counted)
 
     def segment_ledger(self) -> FleetLedger:
         """Return the reports of the closed periods of each segment; ``.to_frame()`` for a table. It reads every segment."""

@@ -12,16 +12,21 @@ from driftpace.campaign.fleet.records import FleetPeriod
 from driftpace.campaign.fleet.rows import FleetRows, unpack_rows
 from driftpace.campaign.fleet.state import FleetCampaignState, OpenFleet, ReadRows, Snapshot, restored
 from driftpace.campaign.fleet.table import SegmentTable, table_of
+from driftpace.campaign.orders import values_with
 from driftpace.campaign.transitions import undone_by
 from driftpace.errors import ProtocolError, StateFileError
 from driftpace.fleet import Delivery, Fleet, FleetOrders
 from driftpace.fleet.saving import FleetState, from_body
+from driftpace.records import Money
 from driftpace.storage.base import Entry
 from driftpace.storage.inflate import inflate
 from driftpace.tables import Encoding
 
-CHANGES = ("added", "asked", "delivered", "selected", "closed", "undone")
+CHANGES = ("added", "asked", "delivered", "selected", "budgeted", "closed", "undone")
 """Kinds of entries that change a fleet campaign."""
+
+PRICES = ("fixed", "per_sample", "minimum", "order_price", "currency")
+"""Prices of a budget of segments that can be changed when money is added."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +74,7 @@ def asked(
     if opened.key is None:
         opened = replace(opened, key=key)
     table = table_of(snapshot.segments, state.table, orders, fleet.set_aside)
+    opened = replace(opened, cost=orders.cost, money_left=orders.money_left)
     return replace(state, fleet=snapshot, table=table, opened=opened), orders
 
 
@@ -110,6 +116,8 @@ def closed(state: FleetCampaignState, *, seq: int, at: str, engine: Engine) -> t
         not_met=sum(not report.outcome.promised for report in reports),
         without_rows=sum(report.samples == 0 for report in reports),
         set_aside=sum(period in segment.problems for segment in snapshot.segments.values()),
+        cost=None if fleet.budget is None else Money(snapshot.spent - state.fleet.spent, fleet.budget.currency),
+        money_left=fleet.money_left,
     )
     after = replace(
         state,
@@ -123,6 +131,27 @@ def closed(state: FleetCampaignState, *, seq: int, at: str, engine: Engine) -> t
     )
     kept = state.start if state.definition.keep_rows else None
     return replace(after, start=Snapshot(seq=seq, state=after), before=kept), made
+
+
+def budgeted(
+    state: FleetCampaignState, money: object, periods: int, prices: Mapping[str, Any], engine: Engine
+) -> FleetCampaignState:
+    """Add to the budget; the orders of an open period have to be computed again."""
+    values = values_with(
+        state.definition.budget,
+        money,
+        periods,
+        prices,
+        period=state.fleet.period,
+        known=PRICES,
+        owner="FleetCampaign.add_money",
+    )
+    definition = Definition.of({**state.definition.to_values(), "budget": values}, saved=True)
+    budget = definition.make_fleet_budget()
+    assert budget is not None
+    fleet = engine.fleet(state.fleet)
+    fleet.set_budget(budget)
+    return replace(state, definition=definition, fleet=fleet.snapshot())
 
 
 def selected(state: FleetCampaignState, seq: int) -> FleetCampaignState:
@@ -147,6 +176,8 @@ def after(state: FleetCampaignState, entry: Entry, rows_of: ReadRows, engine: En
         state, _ = delivered(state, rows, shown, seq=entry.seq, late=late, engine=engine)
     elif entry.kind == "closed":
         state, _ = closed(state, seq=entry.seq, at=entry.at, engine=engine)
+    elif entry.kind == "budgeted":
+        state = budgeted(state, body["money"], body["periods"], body["prices"], engine)
     elif entry.kind == "selected":
         state = selected(state, entry.seq)
     else:
@@ -177,7 +208,8 @@ def rebuilt(state: FleetCampaignState, log: Sequence[Entry], rows_of: ReadRows, 
     if snapshot is None:
         raise ProtocolError("undo() reaches back to the start of the period closed last; what was before stays.")
     made = restored(snapshot, rows_of)
-    made = replace(made, start=snapshot, before=state.before if snapshot is state.start else None)
+    named = replace(made.definition, name=state.definition.name)  # an import may have given it another one
+    made = replace(made, definition=named, start=snapshot, before=state.before if snapshot is state.start else None)
     for entry in in_force(log):
         if entry.seq > snapshot.seq:
             made = after(made, entry, rows_of, engine)

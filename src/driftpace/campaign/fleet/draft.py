@@ -58,13 +58,13 @@ class FleetDraft:
 
     def finish(self, state: FleetCampaignState) -> tuple[FleetCampaignState, Change]:
         """Return the next state with its number, and the change that leads to it: chunks that changed are saved."""
-        earlier = set(_entries_of(self.before))
+        earlier = set(saved_entries(self.before))
         self.chunks = [] if self.before is None else list(_chunks_of(self.before))
         segments = self._saved(state.fleet.segments)
         state = replace(state, fleet=replace(state.fleet, segments=segments))
         state = replace(state, start=self._kept(state.start), before=self._kept(state.before))
         state = replace(state, seq=self.next_seq - 1)
-        gone = sorted(earlier - set(_entries_of(state)))
+        gone = sorted(earlier - set(saved_entries(state)))
         checkpoint = to_checkpoint(state)
         return state, Change(
             entries=with_state_hash(self.entries, content_hash(checkpoint)),
@@ -141,7 +141,7 @@ def _chunks_of(state: FleetCampaignState) -> Iterator[tuple[int, tuple[Segment, 
             yield place, known, ref
 
 
-def _entries_of(state: FleetCampaignState | None) -> Iterator[int]:
+def saved_entries(state: FleetCampaignState | None) -> Iterator[int]:
     """Return the entries that a state and its snapshots are saved in."""
     if state is None:
         return

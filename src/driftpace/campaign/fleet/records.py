@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from decimal import Decimal
+from typing import Any, Self
 
 from driftpace.campaign.fleet.table import SegmentTable
-from driftpace.campaign.records import BUY, SKIP, Stage
+from driftpace.campaign.records import BUY, EXHAUSTED, SKIP, Stage
+from driftpace.campaign.serialization import money_json
+from driftpace.fleet.budget import BudgetShare
+from driftpace.records import Money, Outcome
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,6 +32,12 @@ class FleetOrder:
         Rows still to be labelled.
     closed : bool
         Whether the period is closed.
+    cost : Money, optional
+        The price of the missing rows; None without a budget.
+    money_left : Money, optional
+        The money before paying for them.
+    share : BudgetShare, optional
+        How the money was shared, with the proven bound on what any other sharing could gain.
     segments : SegmentTable
         A row for each segment; none for a period that was closed before.
     """
@@ -39,12 +49,18 @@ class FleetOrder:
     received: int
     missing: int
     closed: bool = False
+    cost: Money | None = None
+    money_left: Money | None = None
+    share: BudgetShare | None = None
     segments: SegmentTable = field(default_factory=SegmentTable)
 
     @property
     def code(self) -> int:
-        """Exit code of the command line: 0 label rows, 10 none are missing."""
-        return BUY if self.missing else SKIP
+        """Exit code of the command line: 0 label rows, 10 none are missing, 20 the money does not pay for those needed."""
+        if self.missing:
+            return BUY
+        short = not self.closed and any(row.outcome == Outcome.BUDGET.value for row in self.segments)
+        return EXHAUSTED if short else SKIP
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +85,8 @@ class FleetPeriod:
         Segments without a row in the period.
     set_aside : int
         Segments whose last rows could not be used.
+    cost, money_left : Money, optional
+        What the rows cost, and what is left after them; None without a budget.
     """
 
     period: int
@@ -81,11 +99,27 @@ class FleetPeriod:
     not_met: int
     without_rows: int
     set_aside: int
+    cost: Money | None = None
+    money_left: Money | None = None
 
     def to_values(self) -> dict[str, Any]:
         """Return the record as plain values."""
         values = {name: getattr(self, name) for name in self.__slots__}
-        return {**values, "outcomes": dict(self.outcomes)}
+        return {**values, "outcomes": dict(self.outcomes)} | {name: money_json(values[name]) for name in _AMOUNTS}
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Return the record of plain values; others are left out."""
+        given = {name: values[name] for name in cls.__slots__ if name not in _AMOUNTS}
+        given |= {name: _money(values.get(name)) for name in _AMOUNTS}
+        return cls(**given)
+
+
+_AMOUNTS = ("cost", "money_left")
+
+
+def _money(value: Mapping[str, str] | None) -> Money | None:
+    return None if value is None else Money(Decimal(value["amount"]), value["currency"])
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -166,6 +200,8 @@ class FleetStatus:
         The next step as a sentence.
     target : str
         The target of each segment.
+    borrow : tuple of str
+        What segments learn from each other; see :class:`~driftpace.Fleet`.
     order : FleetOrder, optional
         The open order.
     last : FleetPeriod, optional
@@ -174,6 +210,8 @@ class FleetStatus:
         A row for each segment.
     rows : int
         Rows of the closed periods.
+    spent, committed, money_left : Money, optional
+        What the closed periods have cost, what the rows of the open one cost, and what is left; None without a budget.
     entries : int
         Entries of the log.
     created_at, updated_at : str
@@ -185,10 +223,14 @@ class FleetStatus:
     stage: Stage
     todo: str
     target: str
+    borrow: tuple[str, ...]
     order: FleetOrder | None
     last: FleetPeriod | None
     segments: SegmentTable
     rows: int
+    spent: Money | None
+    committed: Money | None
+    money_left: Money | None
     entries: int
     created_at: str
     updated_at: str

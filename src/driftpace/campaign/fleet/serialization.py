@@ -5,13 +5,29 @@ from typing import Any
 
 from driftpace.campaign.fleet.campaign import FleetCampaign
 from driftpace.campaign.fleet.records import FleetOrder, FleetPeriod, FleetReceipt, FleetStatus, FleetUndone
+from driftpace.campaign.fleet.sampling import FleetSample
+from driftpace.campaign.serialization import cell_json, money_json
+from driftpace.fleet.budget import BudgetShare
 
 
 def order_json(order: FleetOrder, *, segments: bool = True) -> dict[str, Any]:
     """Return an order with a record for each segment; ``code`` is the exit code of ``driftpace ask``."""
-    values = {name: getattr(order, name) for name in FleetOrder.__slots__ if name != "segments"}
+    values = {name: getattr(order, name) for name in FleetOrder.__slots__ if name not in ("segments", "share")}
+    values |= {"cost": money_json(order.cost), "money_left": money_json(order.money_left)}
+    values["share"] = None if order.share is None else share_json(order.share)
     values |= {"code": order.code, "totals": order.segments.totals().to_values()}
     return values | ({"segments": [row.to_values() for row in order.segments]} if segments else {})
+
+
+def share_json(share: BudgetShare) -> dict[str, Any]:
+    """Return how the budget was shared; ``proven_gap`` is what any other sharing could gain at most."""
+    return {
+        "enough": share.enough,
+        "value": _finite(share.value),
+        "lower": _finite(share.lower),
+        "proven_gap": share.proven_gap if math.isfinite(share.value) else None,
+        "later": money_json(share.later),
+    }
 
 
 def period_json(period: FleetPeriod) -> dict[str, Any]:
@@ -42,7 +58,11 @@ def status_json(status: FleetStatus, *, segments: bool = True) -> dict[str, Any]
         "stage": status.stage.value,
         "todo": status.todo,
         "target": status.target,
+        "borrow": list(status.borrow),
         "rows": status.rows,
+        "spent": money_json(status.spent),
+        "committed": money_json(status.committed),
+        "money_left": money_json(status.money_left),
         "entries": status.entries,
         "created_at": status.created_at,
         "updated_at": status.updated_at,
@@ -51,6 +71,18 @@ def status_json(status: FleetStatus, *, segments: bool = True) -> dict[str, Any]
         "totals": status.segments.totals().to_values(),
         "attention": [row.to_values() for row in status.segments.attention()],
         **({"segments": [row.to_values() for row in status.segments]} if segments else {}),
+    }
+
+
+def sample_json(sample: FleetSample) -> dict[str, Any]:
+    """Return the rows that were drawn, and their ids by segment."""
+    columns = {name: [cell_json(value) for value in values] for name, values in sample.rows().items()}
+    return {
+        "ids": {name: list(ids) for name, ids in sample.ids.items()},
+        "rows": [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)],
+        "new": sample.new,
+        "short": dict(sample.short),
+        "pool_rows": sample.pool_rows,
     }
 
 

@@ -21,7 +21,8 @@ from driftpace.errors import StateFileError
 from driftpace.fleet import Fleet
 from driftpace.fleet.saving import FleetState, from_body, header_to_body, segments_from_body, segments_to_body
 from driftpace.fleet.segments import Segment
-from driftpace.storage.codec import SHAPE_ERRORS
+from driftpace.records import Money
+from driftpace.storage.codec import SHAPE_ERRORS, decode, encode
 from driftpace.storage.inflate import inflate
 
 CHECKPOINT_VERSION = 1
@@ -77,9 +78,14 @@ class StoredSegments(Mapping[str, Segment]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OpenFleet:
-    """The open period: its key, and the log entries with its rows and draws."""
+    """The open period: its key, and the log entries with its rows and draws.
+
+    ``cost`` is the price of the missing rows, and ``money_left`` the money before them; None without a budget.
+    """
 
     key: str | None
+    cost: Money | None = None
+    money_left: Money | None = None
     deliveries: tuple[int, ...] = ()
     draws: tuple[int, ...] = ()
 
@@ -129,6 +135,9 @@ class FleetCampaignState:
             samples=received + missing,
             received=received,
             missing=missing,
+            cost=self.opened.cost,
+            money_left=self.opened.money_left,
+            share=self.fleet.share,
             segments=self.table,
         )
 
@@ -140,12 +149,14 @@ def first_fleet(definition: Definition, *, rng: int) -> FleetState:
     fleet = Fleet(
         definition.make_loss(),
         epsilon=definition.epsilon,
+        epsilons=definition.epsilons or None,
         segment=definition.segment,
         target=definition.target,
         features=definition.features,
         weight=definition.weight,
         groups=definition.groups,
         missing=definition.missing,
+        borrow=definition.borrow,
         rng=rng if definition.seed is None else definition.seed,
         tolerance=definition.tolerance,
         metric=definition.metric,
@@ -160,6 +171,7 @@ def first_fleet(definition: Definition, *, rng: int) -> FleetState:
         fit_intercept=definition.fit_intercept,
         cap=definition.cap,
         pool=definition.pool,
+        budget=definition.make_fleet_budget(),
     )
     return fleet.snapshot()
 
@@ -186,7 +198,13 @@ def record_of(state: FleetCampaignState) -> dict[str, Any]:
         "table": state.table.columns(),
         "opened": None
         if opened is None
-        else {"key": opened.key, "deliveries": list(opened.deliveries), "draws": list(opened.draws)},
+        else {
+            "key": opened.key,
+            "cost": encode(opened.cost),
+            "money_left": encode(opened.money_left),
+            "deliveries": list(opened.deliveries),
+            "draws": list(opened.draws),
+        },
         "last": None if state.last is None else state.last.to_values(),
         "rows": state.rows,
     }
@@ -244,8 +262,14 @@ def _of_record(seq: int, body: Mapping[str, Any], refs: Sequence[int], read: Rea
         table=table,
         opened=None
         if opened is None
-        else OpenFleet(key=opened["key"], deliveries=tuple(opened["deliveries"]), draws=tuple(opened["draws"])),
-        last=None if last is None else FleetPeriod(**last),
+        else OpenFleet(
+            key=opened["key"],
+            cost=decode(opened["cost"]),
+            money_left=decode(opened["money_left"]),
+            deliveries=tuple(opened["deliveries"]),
+            draws=tuple(opened["draws"]),
+        ),
+        last=None if last is None else FleetPeriod.of(last),
         rows=int(body["rows"]),
     )
 

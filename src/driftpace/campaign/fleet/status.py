@@ -4,9 +4,10 @@ from typing import Any
 
 from driftpace.campaign.fleet.records import FleetStatus
 from driftpace.campaign.fleet.state import FleetCampaignState
-from driftpace.campaign.records import Stage
+from driftpace.campaign.records import EXHAUSTED, Stage
 from driftpace.campaign.text import period_name
 from driftpace.formatting import plural
+from driftpace.records import Money
 
 
 def stage(state: FleetCampaignState) -> Stage:
@@ -29,6 +30,8 @@ def todo(state: FleetCampaignState) -> str:
         more = "more " if order.received else ""
         waiting = plural(len(state.table.missing), "segment")
         return f"Label {order.missing:,} {more}row{'s' if order.missing != 1 else ''} of {waiting} for {which}."
+    if order.code == EXHAUSTED:
+        return f"The budget pays for no more rows in {which}: close it, or add money."
     if order.received:
         return f"All rows of {which} are labelled: close it."
     return f"No rows to label in {which}: close it at its end."
@@ -43,7 +46,19 @@ def target(state: FleetCampaignState) -> str:
     if method.metric is not None:
         phrase = method.metric.goal
     how = "on average" if method.confidence is None else f"with probability {method.confidence:.3g}"
-    return f"{phrase}, {how}, in each segment"
+    own = len(state.definition.epsilons)
+    exceptions = f", {plural(own, 'segment')} with {'a target' if own == 1 else 'targets'} of {'its' if own == 1 else 'their'} own"
+    return f"{phrase}, {how}, in each segment{exceptions if own else ''}"
+
+
+def money(state: FleetCampaignState) -> dict[str, Money | None]:
+    """Return the money fields of :class:`FleetStatus`; None without a budget."""
+    budget, opened = state.fleet.budget, state.opened
+    if budget is None:
+        return dict.fromkeys(("spent", "committed", "money_left"))
+    spent = Money(state.fleet.spent, budget.currency)
+    left = budget.money - spent if opened is None or opened.money_left is None else opened.money_left
+    return {"spent": spent, "committed": budget.money - spent - left, "money_left": left}
 
 
 def status(state: FleetCampaignState, *, updated_at: str) -> FleetStatus:
@@ -54,10 +69,12 @@ def status(state: FleetCampaignState, *, updated_at: str) -> FleetStatus:
         stage=stage(state),
         todo=todo(state),
         target=target(state),
+        borrow=state.fleet.borrowing.parts,
         order=state.order,
         last=state.last,
         segments=state.table,
         rows=state.rows,
+        **money(state),
         entries=state.seq,
         created_at=state.created_at,
         updated_at=updated_at,
@@ -83,10 +100,10 @@ def summary(state: FleetCampaignState) -> dict[str, Any]:
         "received": 0 if order is None else order.received,
         "rows": state.rows,
         "failed": totals.failed > 0,
-        "exhausted": False,
+        "exhausted": order is not None and order.code == EXHAUSTED,
         "last": met,
-        "cost": None,
-        **dict.fromkeys(("spent", "committed", "money_left")),
+        "cost": None if order is None or order.cost is None else str(order.cost),
+        **{name: None if amount is None else str(amount) for name, amount in money(state).items()},
         "delay": None,
         "description": state.definition.description,
         "segments": totals.to_values(),

@@ -56,6 +56,8 @@ class SegmentRow:
         Why its last rows were set aside.
     rows : int
         Rows of the closed periods.
+    cost, spent : float, optional
+        What the missing rows cost, and what those of the closed periods have cost; None without a budget.
     trail : tuple of float
         The excess loss expected of the last closed periods in units of the target; None where unknown.
     """
@@ -72,6 +74,8 @@ class SegmentRow:
     failed: tuple[str, ...] = ()
     problem: str | None = None
     rows: int = 0
+    cost: float | None = None
+    spent: float | None = None
     trail: tuple[float | None, ...] = ()
 
     @property
@@ -255,6 +259,7 @@ def table_of(
                 outcome=order.outcome.value,
                 status=order.status,
                 failed=_failed(checks, order.samples),
+                cost=None if order.cost is None else float(order.cost),
             )
         rows.append(row)
     return SegmentTable(tuple(rows))
@@ -276,8 +281,15 @@ def _closed_row(name: str, segment: Segment, earlier: SegmentRow | None, problem
         failed=_failed(last.assumptions, 0),
         problem=problem,
         rows=sum(report.samples for report in segment.reports) if earlier is None else earlier.rows,
+        spent=_spent(segment.reports) if earlier is None else earlier.spent,
         trail=tuple(_relative(report) for report in segment.reports[-TRAIL:]),
     )
+
+
+def _spent(reports: Sequence[StepReport]) -> float | None:
+    """Return what the periods have cost; None where none has a price."""
+    costs = [report.cost.amount for report in reports if report.cost is not None]
+    return float(sum(costs)) if costs else None
 
 
 def _relative(report: StepReport) -> float | None:

@@ -34,13 +34,23 @@ def order_sentence(order: FleetOrder) -> str:
 
 
 def order_lines(order: FleetOrder) -> list[Line]:
-    """Return the segments that miss most rows."""
+    """Return the segments that miss most rows, and the money."""
     missing = sorted(order.segments.missing.items(), key=lambda item: (-item[1], item[0]))
     if not missing:
-        return []
+        return _money_lines(order)
     shown = ", ".join(f"{name} {count:,}" for name, count in missing[:SHOWN])
     rest = f" and {plural(len(missing) - SHOWN, 'other segment')}" if len(missing) > SHOWN else ""
-    return [("Most", f"{shown}{rest}")]
+    return [("Most", f"{shown}{rest}"), *_money_lines(order)]
+
+
+def _money_lines(order: FleetOrder) -> list[Line]:
+    """Return what an open order costs, and how much better any other way of sharing the money could be."""
+    lines: list[Line] = []
+    if order.cost is not None and order.money_left is not None and not order.closed:
+        lines.append(("Cost", f"{order.cost} for the missing rows; {order.money_left} left before paying for them"))
+    if order.share is not None and not order.closed:
+        lines.append(("Share", capitalized(order.share.sentence)))
+    return lines
 
 
 def period_lines(period: FleetPeriod) -> list[Line]:
@@ -57,6 +67,8 @@ def period_lines(period: FleetPeriod) -> list[Line]:
         lines.append(("Without", f"{plural(period.without_rows, 'segment')} had no rows"))
     if period.set_aside:
         lines.append(("Set aside", plural(period.set_aside, "segment")))
+    if period.cost is not None:
+        lines.append(("Cost", f"{period.cost}; {period.money_left} left"))
     return lines
 
 
@@ -108,8 +120,14 @@ def status_lines(status: FleetStatus) -> list[Line]:
     ]
     listed = ", ".join(f"{count:,} {what}" for count, what in counts if count)
     lines.append(("Segments", f"{totals.segments:,}{': ' if listed else ''}{listed}"))
+    lines.append(("Borrowing", ", ".join(status.borrow) or "nothing: each segment learns from its own rows only"))
     if status.order is not None:
         lines.append(("Rows", f"{status.order.received:,} of {status.order.samples:,} received"))
+    if status.money_left is not None:
+        opened = f", {status.committed} for rows of the open period" if status.committed and status.committed.amount else ""
+        lines.append(("Budget", f"{status.spent} spent on closed periods{opened}; {status.money_left} left"))
+    if status.order is not None and status.order.share is not None:
+        lines.append(("Share", capitalized(status.order.share.sentence)))
     if status.last is not None:
         lines += [("Last", dict(period_lines(status.last))["Closed"])]
     lines.append(("So far", f"{plural(status.period - 1, 'period')} closed, {plural(status.rows, 'row')}"))

@@ -51,6 +51,10 @@ def compare_with_log(campaign: FleetCampaign) -> Comparison:
     exact = _digests(made.fleet) == _digests(saved)
     agree = exact or _agree(made, saved)
     differs = None if agree else "The saved state differs from the one recomputed from the log."
+    if made.definition != campaign.definition:
+        differs = "The saved definition differs from the one of the log."
+    if (made.fleet.budget, made.fleet.spent) != (saved.budget, saved.spent):
+        differs = f"The money spent, {saved.spent}, differs from the {made.fleet.spent} recomputed from the log."
     return Comparison(entries=len(whole), segments=len(saved.segments), exact=exact, problem=differs)
 
 

@@ -216,7 +216,7 @@ async def campaign_refusals(request: Request, name: CampaignName) -> Response:
 async def campaign_export(request: Request, name: CampaignName) -> Response:
     """Return the whole campaign as one file, with its rows if they are kept."""
     service = service_of(request)
-    pieces = await service.render(name, export_chunks)
+    pieces = await service.render_any(name, export_chunks)
     first = await service.pages.run(next, pieces, b"")
 
     async def content() -> AsyncIterator[bytes]:

@@ -9,15 +9,24 @@ from starlette.responses import Response
 
 from driftpace.campaign import Campaign, FleetCampaign
 from driftpace.campaign.fleet import FleetReceipt
-from driftpace.campaign.fleet.serialization import order_json, receipt_json, segment_json, status_json, undone_json
+from driftpace.campaign.fleet.serialization import (
+    order_json,
+    receipt_json,
+    sample_json,
+    segment_json,
+    status_json,
+    undone_json,
+)
 from driftpace.campaign.refusals import refusals_noted
 from driftpace.errors import ParameterError
 from driftpace.service.errors import error_responses
 from driftpace.service.fleet_schemas import (
     FleetAskRequest,
     FleetLedgerResponse,
+    FleetMoneyRequest,
     FleetOrderResponse,
     FleetReceiptResponse,
+    FleetSampleResponse,
     FleetStatusResponse,
     FleetUndoneResponse,
     FleetUndoRequest,
@@ -28,9 +37,18 @@ from driftpace.service.fleet_schemas import (
 )
 from driftpace.service.reading import Arrays
 from driftpace.service.request_schemas import CampaignName, Limit, Sheet
-from driftpace.service.response_schemas import json_response
-from driftpace.service.state import caller_name, service_of
-from driftpace.service.uploads import read_ahead, read_rows, receive_upload, table_body
+from driftpace.service.response_schemas import PredictionsResponse, json_response
+from driftpace.service.state import Service, caller_name, service_of
+from driftpace.service.uploads import (
+    ReadAhead,
+    Upload,
+    predictions_json,
+    read_ahead,
+    read_rows,
+    receive_upload,
+    table_body,
+)
+from driftpace.service.workers import run_cancellable
 
 router = APIRouter(prefix="/api/campaigns/{name}/fleet", tags=["fleets"])
 
@@ -157,11 +175,7 @@ async def deliver(
 
     def change(fleet: FleetCampaign) -> tuple[Response, FleetReceipt]:
         with noting(fleet):
-            rows = read_rows(service, upload, fleet, ahead, owner="deliveries") if upload.data else None
-            if isinstance(rows, Arrays):
-                raise ParameterError(
-                    "must be a table with the column of segments; got arrays X and y.", owner="deliveries", name="body"
-                )
+            rows = _table(service, upload, fleet, ahead, "deliveries") if upload.data else None
             if rows is None:
                 receipt = fleet.tell(**options)
             else:
@@ -173,6 +187,72 @@ async def deliver(
     if dry_run == "false":
         service.metrics.count_fleet_delivery(receipt)
     return response
+
+
+@router.post(
+    "/sample",
+    response_model=FleetSampleResponse,
+    responses=error_responses(400, 404, 408, 409, 413, 415, 422),
+    openapi_extra=table_body(required=True),
+)
+async def sample(request: Request, name: CampaignName, sheet: Sheet = None) -> Response:
+    """Draw the rows to label of each segment from a pool, and record them; segments that are new in it are added.
+
+    Rows that were drawn before in the period and have no label are returned again.
+    """
+    service, who = service_of(request), caller_name(request)
+    upload = await receive_upload(request, sheet)
+    ahead = await read_ahead(request, name, upload, owner="sample", find=service.fleets.get)
+
+    def change(fleet: FleetCampaign) -> Response:
+        drawn = fleet.sample(_table(service, upload, fleet, ahead, "sample"), source=upload.source, who=who)
+        return json_response(sample_json(drawn))
+
+    return await service.change_fleet(name, change)
+
+
+@router.post(
+    "/predictions",
+    response_model=PredictionsResponse,
+    responses=error_responses(400, 404, 408, 409, 413, 415, 422),
+    openapi_extra=table_body(required=True),
+)
+async def predictions(request: Request, name: CampaignName, sheet: Sheet = None) -> Response:
+    """Predict rows, each with the model of its segment; nothing is changed."""
+    service = service_of(request)
+    upload = await receive_upload(request, sheet)
+    ahead = await read_ahead(request, name, upload, owner="predictions", find=service.fleets.get)
+
+    def compute() -> Response:
+        fleet = service.fleets.get(name)
+        made = fleet.predict_table(_table(service, upload, fleet, ahead, "predictions"))
+        return json_response(predictions_json(made))
+
+    return await run_cancellable(request, service.plans, compute)
+
+
+def _table(service: Service, upload: Upload, fleet: FleetCampaign, ahead: ReadAhead | None, owner: str) -> Any:
+    """Return the columns of a table; arrays and an empty body are refused."""
+    if not upload.data:
+        raise ParameterError("must contain rows; it is empty.", owner=owner, name="body")
+    rows = read_rows(service, upload, fleet, ahead, owner=owner)
+    if isinstance(rows, Arrays):
+        raise ParameterError(
+            "must be a table with the column of segments; got arrays X and y.", owner=owner, name="body"
+        )
+    return rows
+
+
+@router.post("/budget", response_model=FleetStatusResponse, responses=_WRITE_ERRORS)
+async def add_money(request: Request, name: CampaignName, body: Annotated[FleetMoneyRequest, Body()]) -> Response:
+    """Add money to the budget that segments share, and periods to its horizon; an open order is recomputed."""
+    who = caller_name(request)
+
+    def change(fleet: FleetCampaign) -> Response:
+        status = fleet.add_money(body.money, periods=body.periods, reason=body.reason, who=who, **body.prices())
+        return json_response(status_json(status, segments=False))
+
+    return await service_of(request).change_fleet(name, change)
 
 
 @router.post("/undo", response_model=FleetUndoneResponse, responses=_WRITE_ERRORS)

@@ -13,7 +13,7 @@ from driftpace.backtest.check_text import check_lines
 from driftpace.campaign import Campaign
 from driftpace.campaign.inference import infer_settings
 from driftpace.campaign.sampling import Sample
-from driftpace.campaign.serialization import number
+from driftpace.campaign.serialization import cell_json
 from driftpace.errors import DataError, ParameterError
 from driftpace.service.check_schemas import CheckResponse
 from driftpace.service.errors import error_responses
@@ -156,7 +156,7 @@ def _infer(columns: dict[str, Column], upload: Upload, target: str) -> dict[str,
 
 
 def _sample_json(drawn: Sample) -> dict[str, Any]:
-    columns = {name: [_cell(value) for value in values] for name, values in drawn.rows().items()}
+    columns = {name: [cell_json(value) for value in values] for name, values in drawn.rows().items()}
     return {
         "ids": list(drawn.ids),
         "weights": None if drawn.weights is None else drawn.weights.tolist(),
@@ -168,7 +168,3 @@ def _sample_json(drawn: Sample) -> dict[str, Any]:
         "invalid": dict(drawn.invalid),
         "sentence": drawn.sentence,
     }
-
-
-def _cell(value: Any) -> Any:
-    return number(float(value)) if isinstance(value, float) else value if isinstance(value, int) else str(value)
