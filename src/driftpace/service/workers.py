@@ -56,6 +56,10 @@ class WorkerPool:
             raise
         return await self._run(function, turn)
 
+    def close(self) -> None:
+        """Wait for the calls that run, and drop those that wait."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
     async def _run(self, function: Callable[[], Result], turn: asyncio.Lock | None = None) -> Result:
         """Return the result of a function; its slot and its turn end when its thread has finished, even if nothing awaits it."""
         loop = asyncio.get_running_loop()
