@@ -147,9 +147,13 @@ class Connections:
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """Yield a connection whose queries all see what was committed when the first one began; nothing is retried."""
-        options = {"isolation_level": "REPEATABLE READ"} if self._engine.dialect.name == "postgresql" else {}
+        server = self._engine.dialect.name == "postgresql"
+        options = {"isolation_level": "REPEATABLE READ"} if server else {}
         try:
-            with self._engine.connect().execution_options(**options) as connection, connection.begin():
+            engine = self._engine if server else self._reader  # which takes no lock for a write
+            with engine.connect().execution_options(**options) as connection, connection.begin():
+                if not server:
+                    connection.exec_driver_sql("BEGIN")
                 yield connection
         except SQLAlchemyError as error:
             raise sentence(error, self.url) from error
