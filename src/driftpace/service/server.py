@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 import secrets
 import signal
 import socket
@@ -19,8 +20,8 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 from uvicorn.server import HANDLED_SIGNALS
 
-from driftpace import validation
-from driftpace.errors import ParameterError, StorageError
+from driftpace import tracing, validation
+from driftpace.errors import MissingExtraError, ParameterError, StorageError
 from driftpace.service.access import Access, is_loopback
 from driftpace.service.app import create_app
 from driftpace.service.errors import ApiError, busy_error, json_error
@@ -49,6 +50,7 @@ def run(  # noqa: PLR0913  public API
     alert_webhooks: Sequence[str] = (),
     alert_mail: Sequence[str] = (),
     alert_secret: str = "",
+    traces: bool = False,
     on_listening: Callable[[str, str], None] | None = None,
 ) -> None:
     """Serve the campaigns of a store until interrupted or terminated (SIGTERM); the store is then closed.
@@ -80,6 +82,8 @@ def run(  # noqa: PLR0913  public API
         Addresses that alerts are sent to: ``https://...``, and ``smtps://user:password@host?from=a@b.org&to=c@d.org``.
     alert_secret : str
         What signs webhooks.
+    traces : bool
+        Send traces by OpenTelemetry, as its standard variables ``OTEL_*`` say; they switch traces on, too.
     on_listening : callable, optional
         Called with the store and the address once the service listens; by default both are printed.
 
@@ -87,6 +91,8 @@ def run(  # noqa: PLR0913  public API
     ------
     ParameterError
         If the address or port cannot be used, or a token is needed and the store has none.
+    MissingExtraError
+        If there are to be traces, and OpenTelemetry is missing.
     """
     validation.count("serve", port=port)
     validation.nonnegative("serve", drain_seconds=drain_seconds)
@@ -104,7 +110,7 @@ def run(  # noqa: PLR0913  public API
         user_header=user_header,
         user_role=user_role,
     )
-    with _interrupted_by_sigterm(), closing(open_store(storage)) as store:
+    with _interrupted_by_sigterm(), _traced(traces), closing(open_store(storage)) as store:
         store.ping()
         if (not is_loopback(host) or token_always) and user_header is None:
             _require_token(store, host)
@@ -149,6 +155,26 @@ def _interrupted_by_sigterm() -> Iterator[None]:
             yield
     finally:
         signal.signal(signal.SIGTERM, original)
+
+
+@contextmanager
+def _traced(on: bool) -> Iterator[None]:
+    """Send traces in the block, if that is asked for here or by the environment."""
+    if not on and not tracing.asked_for(os.environ):
+        yield
+        return
+    try:
+        stop = tracing.start()
+    except MissingExtraError as error:
+        if on:
+            raise
+        LOGGER.warning(LogFields(event="traces", error=str(error)))  # the variables may be meant for other programs
+        yield
+        return
+    try:
+        yield
+    finally:
+        stop()
 
 
 class GracefulServer(uvicorn.Server):

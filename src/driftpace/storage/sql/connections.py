@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from driftpace.errors import StorageError
 from driftpace.storage.sql.failures import is_busy, is_conflict, is_disconnect, sentence
 from driftpace.storage.sql.statements import CompiledSelect
+from driftpace.tracing import span
 
 T = TypeVar("T")
 KEPT = 16
@@ -134,7 +135,7 @@ class Connections:
             nonlocal doubt
             committing = False
             try:
-                with self._in_turn(), self._engine.begin() as connection:
+                with span("store.write"), self._in_turn(), self._engine.begin() as connection:
                     result = work(connection, doubt)
                     committing = True
             except SQLAlchemyError as error:

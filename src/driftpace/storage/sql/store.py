@@ -55,6 +55,7 @@ from driftpace.storage.sql.statements import (
     belongs,
 )
 from driftpace.storage.stored import read_entry, read_head, read_token, read_value, read_whole
+from driftpace.tracing import span
 
 LEASE = 10.0
 """Seconds after which a ticket is passed over unless it is renewed: its holder was killed, or computes for long."""
@@ -135,7 +136,8 @@ class SqlStore:
             return
         mine = {"id": int(ticket[0][0])}
         try:
-            self._wait_for(name, mine["id"])
+            with span("store.wait", campaign=name):
+                self._wait_for(name, mine["id"])
             yield
         finally:
             with suppress(StorageError):  # it expires
