@@ -1,5 +1,6 @@
 """Alerts, from the heads of real campaigns and from summaries."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from driftpace.campaign.alerts import AlertRules, find_alerts
 from driftpace.errors import ParameterError
+from driftpace.records import Assumption, Verdict
 from driftpace.storage import MemoryStore
 from driftpace.storage.base import Head
 from tests.reference.periods import begun, run_periods
@@ -42,9 +44,23 @@ def test_campaigns_without_a_budget_have_no_alert_of_money() -> None:
 
 
 def test_a_target_that_is_not_supported_is_an_alert() -> None:
-    (alert,) = find_alerts([head(failed=True, todo="Look at it.")], now=NOW)
+    (alert,) = find_alerts([head(failed=True, todo="Label 3 rows.", failure="tails: they are heavy.")], now=NOW)
     assert (alert.kind, alert.key) == ("unsupported", "churn/3/unsupported")
-    assert alert.sentence == "The target of period 3 is not supported: Look at it."
+    assert alert.sentence == "The target of period 3 is not supported: tails: they are heavy."
+    (alert,) = find_alerts([head(failed=True, todo="", segments={"failed": 2})], now=NOW)
+    assert alert.sentence == "The target of period 3 is not supported: a check failed in 2 segments."
+
+
+def test_an_alert_says_which_check_failed() -> None:
+    order = begun(MemoryStore(), "fails").ask()
+    checks = (
+        Assumption(name="tails", verdict=Verdict.WARN, sentence="they are rather heavy."),
+        Assumption(name="target", verdict=Verdict.FAIL, sentence="it is constant."),
+    )
+    assert order.failure is None
+    failed = replace(order, request=replace(order.request, assumptions=checks))
+    assert (failed.code, failed.failure) == (30, "target: it is constant.")
+    assert replace(failed, closed=True).failure is None
 
 
 def test_real_campaigns_have_the_alerts_of_their_state() -> None:

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from driftpace.campaign import Campaign
-from driftpace.campaign.export_import import export_campaign, export_chunks, import_campaign
+from driftpace.campaign.export_import import LARGEST_FILE, export_campaign, export_chunks, import_campaign
 from driftpace.campaign.packing import unpack_ids, unpack_rows
 from driftpace.campaign.state import from_checkpoint, to_checkpoint
-from driftpace.errors import ParameterError, StateFileError
-from driftpace.storage import MemoryStore, open_store
+from driftpace.errors import DataError, ParameterError, StateFileError
+from driftpace.storage import MemoryStore, inflate, open_store
 from driftpace.storage.base import Store
 from driftpace.storage.inflate import most_bytes
 from driftpace.tables import read_columns
@@ -249,6 +249,26 @@ def test_rows_that_unpack_to_gigabytes_are_refused() -> None:
     for read in (unpack_rows, unpack_ids, lambda data: from_checkpoint(1, data)):
         with pytest.raises(StateFileError, match="it unpacks to more than"):
             read(bomb)
+
+
+def test_what_a_piece_may_unpack_to_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert most_bytes(1 << 40) == inflate.LARGEST == 1 << 30
+    assert most_bytes(1 << 40, largest=LARGEST_FILE) == 16 << 30
+    monkeypatch.setattr(inflate, "LARGEST", 100)
+    assert inflate.inflate(inflate.deflate(bytes(100))) == bytes(100)
+    with pytest.raises(DataError, match=r"rows must be at most 100 bytes in one delivery; got 101."):
+        inflate.deflate(bytes(101))
+
+
+def test_a_delivery_that_could_not_be_read_again_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = begun(MemoryStore())
+    campaign.ask(key="W1")
+    entries = campaign.status().entries
+    monkeypatch.setattr(inflate, "LARGEST", 1_000)
+    with pytest.raises(DataError, match=r"must be at most 1,000 bytes in one delivery; got"):
+        campaign.tell(*rows_of(1, 0, 200), final=False)
+    monkeypatch.undo()
+    assert campaign.status().entries == entries
 
 
 def test_an_exported_file_can_be_read_by_its_owner_only(carried: Path) -> None:

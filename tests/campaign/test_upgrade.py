@@ -1,6 +1,7 @@
 """A store of every release is upgraded with a backup first, goes on, and can be verified; a copy is upgraded in a dry run."""
 
 import gzip
+import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -169,3 +170,15 @@ def test_a_method_that_would_have_ordered_other_rows_differs() -> None:
     assert not same.differs
     assert replace(same, asked_now=10).differs
     assert replace(same, risk_bound_now=0.11).differs
+
+
+@pytest.mark.parametrize(("mode", "after"), [(0o644, 0o600), (0o600, 0o600), (0o664, 0o660), (0o400, 0o400)])
+def test_an_upgrade_takes_permissions_from_others(tmp_path: Path, release: str, mode: int, after: int) -> None:
+    path = cases.unpacked(release, "store.db", tmp_path)
+    path.chmod(mode)
+    upgrade_store(path, dry_run=True)
+    assert stat.S_IMODE(path.stat().st_mode) == mode
+    done = upgrade_store(path)
+    assert stat.S_IMODE(path.stat().st_mode) == after
+    assert done.backup is not None
+    assert stat.S_IMODE(done.backup.path.stat().st_mode) == 0o600

@@ -63,6 +63,92 @@ def test_a_store_that_was_tampered_with(churn: Path, run: Run, statement: str, s
     assert sentence in results["churn"][1]
 
 
+OF_CHURN = "campaign_id = (SELECT id FROM driftpace_campaigns WHERE name = 'churn')"
+
+
+@pytest.mark.parametrize(
+    ("statement", "what", "sentence"),
+    [
+        (
+            "UPDATE driftpace_campaigns SET summary = 'x' WHERE name = 'churn'",
+            "churn",
+            "its summary is not a JSON object",
+        ),
+        ("UPDATE driftpace_campaigns SET seq = 'x' WHERE name = 'churn'", "churn", "its seq is not a whole number"),
+        (
+            "UPDATE driftpace_checkpoints SET data = 'x' WHERE {of}",
+            "churn",
+            "the checkpoint of campaign 'churn' is damaged",
+        ),
+        (
+            "UPDATE driftpace_entries SET body = 'x' WHERE seq = 3 AND {of}",
+            "churn",
+            "entry 3 is damaged in the store: its body",
+        ),
+        (
+            "UPDATE driftpace_entries SET body = '[]' WHERE seq = 3 AND {of}",
+            "churn",
+            "entry 3 is damaged in the store: its body",
+        ),
+        (
+            "UPDATE driftpace_entries SET kind = x'ff' WHERE seq = 3 AND {of}",
+            "churn",
+            "entry 3 is damaged in the store: its kind",
+        ),
+        (
+            "UPDATE driftpace_entries SET key = x'ff' WHERE seq = 2 AND {of}",
+            "churn",
+            "entry 2 is damaged in the store: its key",
+        ),
+        (
+            """UPDATE driftpace_entries SET body = replace(body, '"rows":', '"rows":1e999,"x":') WHERE seq = 3 AND {of}""",
+            "churn",
+            "breaks at entry 3",
+        ),
+        (
+            "UPDATE driftpace_rows SET data = x'00' WHERE seq = 3 AND {of}",
+            "churn",
+            "The rows of entry 3 (selected) were changed",
+        ),
+        (
+            "UPDATE driftpace_entries SET at = CAST(x'ff' AS TEXT) WHERE seq = 3 AND {of}",
+            "driftpace_entries",
+            "Row campaign 'churn', seq 3: at must be a text in UTF-8.",
+        ),
+        (
+            "UPDATE driftpace_tokens SET scopes = 'x'",
+            "tokens",
+            "token 'ada' is damaged in the store: its scopes are not",
+        ),
+        (
+            "UPDATE driftpace_campaigns SET name = x'ff' WHERE name = 'churn'",
+            "driftpace_campaigns",
+            "name must be a text.",
+        ),
+    ],
+)
+def test_a_damaged_value_is_named_and_other_campaigns_are_verified(
+    churn: Path, run: Run, statement: str, what: str, sentence: str
+) -> None:
+    period(run, "W1")
+    run("init", "other", *INIT[2:])
+    run("token", "make", "ada", "--role", "read")
+    change(statement.format(of=OF_CHURN))
+    code, results = verdicts(run)
+    assert code == 30
+    assert results[what][0] == "fail"
+    assert sentence in results[what][1]
+    assert results["other"][0] == "pass"
+
+
+@pytest.mark.parametrize("statement", ["UPDATE driftpace_meta SET version = 'x'", "DELETE FROM driftpace_meta"])
+def test_a_store_of_unknown_version_is_refused(churn: Path, run: Run, statement: str) -> None:
+    change(statement)
+    code, out, err = run("doctor")
+    assert (code, out) == (2, "")
+    assert err.endswith("is damaged; restore a backup.\n")
+
+
 def test_rows_that_were_not_to_be_kept_are_no_failure(folder: Path, run: Run) -> None:
     assert run(*INIT, "--forget-rows")[0] == 0
     period(run, "W1")

@@ -65,6 +65,16 @@ def test_a_season_and_a_share_for_the_audit(folder: Path, run: Run) -> None:
     assert (definition("churn").season, definition("churn").audit) == (12, 0.1)
 
 
+def test_the_most_rows_of_a_period(folder: Path, run: Run) -> None:
+    code, _, err = run(*INIT, "--max-rows", "500")
+    assert (code, err) == (0, "")
+    assert definition("churn").max_rows == 500
+    assert "\nmax_rows = 500\n" in Path("churn.toml").read_text()
+    code, out, err = run("init", "other", *INIT[2:], "--max-rows", "0")
+    assert (code, out) == (2, "")
+    assert "--max-rows must be" in err
+
+
 def test_columns_with_a_role_and_a_delay_are_said(folder: Path, run: Run) -> None:
     roles = ("--weight", "w", "--annotator", "who", "--groups", "person", "--id", "visit", "--delay", "2")
     code, out, err = run("init", "churn", "--target", "y", "--features", "a", "--epsilon", "0.1", *roles)

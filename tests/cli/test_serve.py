@@ -14,7 +14,8 @@ import pytest
 from tests.cli.loop import Run
 
 
-def test_it_serves_and_stops(churn: Path) -> None:
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_and_stops(churn: Path, sign: signal.Signals) -> None:
     words = [sys.executable, "-m", "driftpace", "serve", "--port", "0", "--no-dashboard"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ) as process:
         assert process.stdout is not None
@@ -24,7 +25,7 @@ def test_it_serves_and_stops(churn: Path) -> None:
             assert address is not None, line
             with urlopen(f"{address[0]}/api/campaigns", timeout=60) as answer:
                 body = json.load(answer)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(sign)
             process.wait(120)
         finally:
             process.kill()
@@ -32,6 +33,7 @@ def test_it_serves_and_stops(churn: Path) -> None:
         assert "Traceback" not in process.stderr.read()
     assert "churn" in json.dumps(body)
     assert process.returncode == 0
+    assert not list(churn.glob("driftpace.db-*"))
 
 
 @pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])

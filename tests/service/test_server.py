@@ -69,6 +69,8 @@ def test_the_server_prints_its_address_and_shuts_down_gracefully(tmp_path: Path,
     said = process.stdout.readline()
     assert "http://127.0.0.1:" in said
     url = said.split(" at ")[1].split(" ")[0]
+    answer = httpx.post(f"{url}/api/campaigns/churn/orders", json={"key": "2026-W46"}, timeout=60.0, trust_env=False)
+    assert answer.status_code == 200
     streaming = threading.Event()
 
     def listen() -> None:
@@ -86,10 +88,20 @@ def test_the_server_prints_its_address_and_shuts_down_gracefully(tmp_path: Path,
     _, errors = process.communicate(timeout=60.0)
     thread.join(30.0)
     assert not thread.is_alive()
-    assert process.returncode in (0, -sign)
+    assert process.returncode == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["store.db"]  # everything is in the file, nothing beside it
     assert "Traceback" not in errors
-    lines = [json.loads(line) for line in errors.splitlines()]
-    assert [line["route"] for line in lines] == ["/api/campaigns/{name}/stream"]
+    routes = {json.loads(line)["route"] for line in errors.splitlines()}
+    assert routes == {"/api/campaigns/{name}/orders", "/api/campaigns/{name}/stream"}
+
+
+def test_sigterm_while_the_store_is_opened_closes_it(tmp_path: Path) -> None:
+    begin = "import os, signal; from driftpace.storage.sql.store import SqlStore"
+    stop = "SqlStore.ping = lambda store: (store.tokens(), os.kill(os.getpid(), signal.SIGTERM))"
+    words = [sys.executable, "-c", f"{begin}; {stop}; {PROGRAM}", str(tmp_path / "store.db")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert [path.name for path in tmp_path.iterdir()] == ["store.db"]
 
 
 def test_importing_the_package_loads_no_web_framework() -> None:

@@ -131,7 +131,10 @@ class StoreContract:
         assert store.rows("churn", [1, 2, 9]) == {1: b"fewer"}
 
     def test_a_whole_store_passes_its_check(self, store: Store) -> None:
+        store.create("churn", change())
         store.check()
+        assert store.damage() == []
+        assert store.names() == ["churn"]
 
     def test_the_last_entry_with_a_key_is_found(self, store: Store) -> None:
         week = "2026-W46"

@@ -1,6 +1,6 @@
 """What is worth a message: an order that waits too long, an assumption that fails, and money that is nearly spent."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
@@ -100,10 +100,18 @@ def _alerts_of(head: Head, rules: AlertRules, now: datetime) -> Iterator[Alert]:
         rows, time = plural(missing, "row"), plural(int(days), "day")
         yield alert("overdue", f"Period {period} misses {rows}, and nothing has changed for {time}.")
     if summary.get("failed"):
-        yield alert("unsupported", f"The target of period {period} is not supported: {summary.get('todo')}")
+        yield alert("unsupported", f"The target of period {period} is not supported: {_failure(summary)}")
     left, total = _money_left(summary)
     if total and (left < rules.money_share * float(total) or summary.get("exhausted")):
         yield alert("money", f"{summary['money_left']} of the budget are left in period {period}, {left / total:.0%}.")
+
+
+def _failure(summary: Mapping[str, Any]) -> str:
+    """Return why a target is not supported."""
+    counts = summary.get("segments")
+    if isinstance(counts, Mapping):
+        return f"a check failed in {plural(counts.get('failed', 0), 'segment')}."
+    return str(summary.get("failure") or "a check failed.")
 
 
 def _money_left(summary: Any) -> tuple[float, float]:

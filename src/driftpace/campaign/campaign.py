@@ -28,6 +28,7 @@ from driftpace.campaign.undo import UndoTarget, undo
 from driftpace.errors import ConflictError, ParameterError
 from driftpace.storage import open_store
 from driftpace.storage.base import Refusal
+from driftpace.tracing import span
 from driftpace.tracker import Tracker
 from driftpace.tracker.inputs import read_weights
 
@@ -168,9 +169,10 @@ class Campaign(CampaignReader):
         if pool is not None:
             validation.count("Campaign.ask", least=0, pool=pool)
             pool = int(pool)  # NumPy integers are not JSON
-        return self._handle.change(
-            lambda state, draft: ask(self._store, state, draft, key=key, pool=pool, who=who), dry_run=dry_run
-        )
+        with span("campaign.ask", campaign=self._name):
+            return self._handle.change(
+                lambda state, draft: ask(self._store, state, draft, key=key, pool=pool, who=who), dry_run=dry_run
+            )
 
     def tell(  # noqa: PLR0913  public API
         self,
@@ -347,9 +349,10 @@ class Campaign(CampaignReader):
 
     def _tell(self, read: Callable[[CampaignState], Delivery], target: Target, *, dry_run: bool) -> Receipt:
         """Deliver rows to the state that is written to, which may differ from the one that was current when called."""
-        return self._handle.change(
-            lambda state, draft: tell(self._store, state, draft, read(state), target), dry_run=dry_run
-        )
+        with span("campaign.tell", campaign=self._name):
+            return self._handle.change(
+                lambda state, draft: tell(self._store, state, draft, read(state), target), dry_run=dry_run
+            )
 
     def note_refusal(self, sentence: str, source: str = "", who: str = "") -> None:
         """Note a delivery that was refused, beside the log; the command line and the service do.

@@ -39,6 +39,8 @@ from driftpace.storage.inflate import most_bytes
 
 FORMAT = "driftpace-campaign"
 VERSION = 1
+LARGEST_FILE = 16 << 30
+"""Bytes that an exported campaign may have unpacked."""
 
 
 def export_campaign(campaign: Campaign | FleetCampaign, path: str | os.PathLike[str]) -> None:
@@ -187,7 +189,7 @@ def _read(file: BinaryIO, *, file_name: str) -> tuple[list[Entry], dict[int, byt
     last: dict[str, Any] = {}
     with _readable(file_name):
         with gzip.GzipFile(fileobj=file) as unpacked:
-            stream = _Bounded(unpacked, most_bytes(os.fstat(file.fileno()).st_size))
+            stream = _Bounded(unpacked, most_bytes(os.fstat(file.fileno()).st_size, largest=LARGEST_FILE))
             head = _line(stream, digest)
             if head.get("format") != FORMAT:
                 raise StateFileError(f"{file_name!r} is not an exported campaign.")

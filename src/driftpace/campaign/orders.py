@@ -34,6 +34,7 @@ from driftpace.records import Money, StepReport
 from driftpace.storage.base import Store
 from driftpace.storage.codec import decode, encode
 from driftpace.tables.encoding import CategoryColumn
+from driftpace.tracing import span
 from driftpace.tracker.revision import orders_of
 from driftpace.tracker.state import mean_one, weights_of
 
@@ -123,7 +124,8 @@ def close(
     given = {"waiting": waiting} if waiting else {}
     draft.add("closed", {**closed_body(state), **given, "why": why, "who": who}, key=period)
     began = time.perf_counter()
-    after, report = transitions.closed(state)
+    with span("campaign.close", campaign=state.definition.name, period=order.period, rows=order.received):
+        after, report = transitions.closed(state)
     report = replace(report, seconds=time.perf_counter() - began)
     after = replace(after, last=report)
     draft.add("fitted", fitted_body(state, after), key=period)

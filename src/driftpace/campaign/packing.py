@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from driftpace.errors import StateFileError
-from driftpace.storage.inflate import inflate
+from driftpace.storage.inflate import deflate, inflate
 from driftpace.tracker.method import TellEvent
 
 _ARRAYS = ("X", "y", "groups", "weights", "earlier_weights")
@@ -130,7 +130,7 @@ def _parts(head: Mapping[str, Any], body: bytes) -> dict[str, Any]:
 
 
 def _compressed(head: Mapping[str, Any], body: bytes) -> bytes:
-    return zlib.compress(json.dumps(head).encode() + b"\n" + body, 1)
+    return deflate(json.dumps(head).encode() + b"\n" + body)
 
 
 Labels = dict[str, set[str | None]]
@@ -165,7 +165,7 @@ def pack_ids(ids: Sequence[str], weights: Sequence[float] | None = None) -> Kept
     plain: dict[str, Any] = {"ids": list(ids), "key": secrets.token_hex(_SALT)}
     if weights is not None:
         plain["weights"] = [float(one) for one in weights]
-    return KeptRows(zlib.compress(json.dumps(plain).encode(), 1), _ids_hash(plain))
+    return KeptRows(deflate(json.dumps(plain).encode()), _ids_hash(plain))
 
 
 def unpack_ids(data: bytes) -> tuple[str, ...]:
@@ -228,7 +228,7 @@ def salted(data: bytes) -> KeptRows:
     head["key"] = secrets.token_hex(_SALT)
     if "arrays" in head:
         return KeptRows(_compressed(head, body), _rows_hash(head, body))
-    return KeptRows(zlib.compress(json.dumps(head).encode(), 1), _ids_hash(head))
+    return KeptRows(deflate(json.dumps(head).encode()), _ids_hash(head))
 
 
 def without(data: bytes, ids: Collection[str]) -> tuple[bytes, int]:
@@ -247,7 +247,7 @@ def without(data: bytes, ids: Collection[str]) -> tuple[bytes, int]:
         if head.get(name) is not None:
             after[name] = [head[name][place] for place in kept]
     if "arrays" not in head:
-        return zlib.compress(json.dumps(after).encode(), 1), len(places)
+        return deflate(json.dumps(after).encode()), len(places)
     after["rows"] = len(kept)
     rows = [
         part.tobytes() if name == "earlier_weights" else part.reshape(head["rows"], -1)[kept].tobytes()

@@ -164,6 +164,15 @@ class Order:
         return resolved_checks(self.missing, self.request.assumptions)
 
     @property
+    def failure(self) -> str | None:
+        """What keeps the target from being supported: the first check that fails and that the order does not resolve."""
+        failed = (check for check in self.request.assumptions if check.verdict is Verdict.FAIL)
+        first = next((check for check in failed if check.name not in self.resolves), None)
+        if self.closed or (first is None and not self.unsupported):
+            return None
+        return f"{first.name}: {first.sentence}" if first else "all rows are received, and show a larger excess loss."
+
+    @property
     def code(self) -> int:
         """Exit code for scripts: BUY, SKIP, EXHAUSTED or FAILED.
 

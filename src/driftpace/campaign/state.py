@@ -19,7 +19,7 @@ from driftpace.campaign.records import CHECKPOINT_VERSION, DECISIONS, Decision, 
 from driftpace.errors import ParameterError, StateFileError
 from driftpace.records import LabelSums, Request, StepReport
 from driftpace.storage.codec import METHOD, SHAPE_ERRORS, decode, encode
-from driftpace.storage.inflate import content_hash, inflate
+from driftpace.storage.inflate import content_hash, deflate, inflate
 from driftpace.tables.encoding import Encoding
 from driftpace.tracker.codec import snapshot_from_body, snapshot_to_body, unsaved_parts
 from driftpace.tracker.method import Method
@@ -121,7 +121,7 @@ def packed_checkpoint(campaign: CampaignState) -> tuple[bytes, str]:
         "encoding": None if campaign.encoding is None else campaign.encoding.to_values(),
     }
     content = _json(body)
-    return zlib.compress(content, 1), hashlib.sha256(content).hexdigest()
+    return deflate(content), hashlib.sha256(content).hexdigest()
 
 
 def checkpoint_hash(data: bytes) -> str:

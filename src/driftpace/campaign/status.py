@@ -108,6 +108,7 @@ def status(campaign: "CampaignState", *, updated_at: str, lateness: Lateness | N
 def summary(campaign: "CampaignState") -> dict[str, Any]:
     """Return the plain values that a list of campaigns shows."""
     order, last = campaign.order, campaign.last
+    failed = order is not None and order.code == FAILED
     return {
         "period": campaign.state.period,
         "key": None if order is None else order.key,
@@ -117,7 +118,8 @@ def summary(campaign: "CampaignState") -> dict[str, Any]:
         "missing": 0 if order is None else order.missing,
         "received": 0 if order is None else order.received,
         "rows": campaign.rows,
-        "failed": order is not None and order.code == FAILED,
+        "failed": failed,
+        **({"failure": order.failure} if failed and order is not None else {}),
         "exhausted": order is not None and order.code == EXHAUSTED,
         "last": None if last is None else {"promised": last.outcome.promised, "outcome": last.outcome.sentence},
         "cost": None if order is None or order.cost is None else str(order.cost),

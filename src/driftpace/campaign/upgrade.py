@@ -7,6 +7,7 @@ be read; where the newer one would have answered differently, changes are refuse
 
 import os
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from driftpace.campaign.status import summary
 from driftpace.campaign.verification import unnoted_rows, verify_campaign
 from driftpace.errors import ConflictError, StateFileError
 from driftpace.storage import open_store
+from driftpace.storage.atomic_file import make_private
 from driftpace.storage.backup import Backup, back_up
 from driftpace.storage.base import Change, Entry, Store
 from driftpace.storage.codec import METHOD
@@ -84,10 +86,20 @@ def upgrade_store(
             back_up(place, copy)
             return _upgraded(str(copy), who=who)
     before = _version(place)
+    _make_private(place)
     if before == _newest():
         return _upgraded(place, who=who)
     written = back_up(place, _backup_place(place, before) if backup is None else backup)
     return replace(_upgraded(place, who=who), backup=written)
+
+
+def _make_private(place: str) -> None:
+    """Give the files of a SQLite store the permissions of a new one."""
+    if not is_postgres(place):
+        path = sqlite_path(place)
+        for ending in ("", "-wal", "-shm"):
+            with suppress(OSError):  # it is not there, or another user's
+                make_private(f"{path}{ending}")
 
 
 def _newest() -> int:

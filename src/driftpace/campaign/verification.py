@@ -27,6 +27,7 @@ from driftpace.campaign.state import (
 )
 from driftpace.campaign.status import summary
 from driftpace.campaign.undo import revised_body
+from driftpace.errors import StateFileError
 from driftpace.storage.base import Entry, Store
 from driftpace.storage.chain import first_break
 from driftpace.storage.codec import METHOD, encode
@@ -144,7 +145,7 @@ def _check_rows(store: Store, name: str, log: Sequence[Entry], saved: CampaignSt
                 raise LogMismatch(f"Rows that should be stored are missing: those of {_named(entry)}.", entry)
             gone.append(entry)
             continue
-        if entry.seq in named and hash_of(data) != named[entry.seq]:
+        if entry.seq in named and _hash_of_rows(data) != named[entry.seq]:
             raise LogMismatch(f"The rows of {_named(entry)} were changed: their hash does not fit.", entry)
         if erased_rows(data):
             erased.append(entry)
@@ -152,6 +153,14 @@ def _check_rows(store: Store, name: str, log: Sequence[Entry], saved: CampaignSt
         if count + erased_rows(data) != entry.body["rows"] + entry.body.get("more_labels", 0):
             raise LogMismatch(f"{_named(entry).capitalize()} has another number of rows than it says.", entry)
     return [entry for entry in gone if entry.kind == "delivered"], erased
+
+
+def _hash_of_rows(data: bytes) -> str | None:
+    """Return the hash of stored rows; None where they cannot be read."""
+    try:
+        return hash_of(data)
+    except StateFileError:
+        return None
 
 
 def rows_hashes(log: Sequence[Entry]) -> dict[int, str]:

@@ -77,17 +77,16 @@ def _run_checks(store: "Store", name: str | None, storage: str | None) -> Iterat
     store.check()
     yield Check(CheckVerdict.PASS, "store", f"{store.url} is reachable, of this version and whole.")
     yield from _check_file(storage)
+    yield from _check_tables(store)
+    names = store.names()
     if name is not None:
-        yield _check_campaign(store, require_campaign(store, name).name)
+        yield _check_campaign(store, name if name in names else require_campaign(store, name).name)
         return
-    heads = store.heads()
-    if not heads:
+    if not names:
         yield Check(CheckVerdict.WARN, "campaigns", "There are none yet.")
-    for head in heads:
-        yield _check_campaign(store, head.name)
-    expired = _expired_tokens(store)
-    if expired:
-        yield Check(CheckVerdict.WARN, "tokens", f"Expired: {', '.join(expired)}; remove with driftpace token remove.")
+    for known in names:
+        yield _check_campaign(store, known)
+    yield from _check_tokens(store)
 
 
 def _check_file(storage: str | None) -> Iterator[Check]:
@@ -106,6 +105,19 @@ def _check_file(storage: str | None) -> Iterator[Check]:
         yield Check(CheckVerdict.PASS, "file", "The SQLite file is intact.")
     else:
         yield Check(CheckVerdict.FAIL, "file", f"The SQLite file is damaged: {result[:200]}; restore a backup.")
+
+
+def _check_tables(store: "Store") -> Iterator[Check]:
+    """Check the form of what is in the tables."""
+    from driftpace.errors import StorageError
+
+    try:
+        damage = store.damage()
+    except StorageError as error:
+        yield Check(CheckVerdict.FAIL, "tables", f"{error}")
+        return
+    for one in damage:
+        yield Check(CheckVerdict.FAIL, one.table, one.sentence)
 
 
 def _check_seal(store: "Store", name: str | None, seal: Path, key: Path | None) -> Iterator[Check]:
@@ -142,7 +154,7 @@ def _check_campaign(store: "Store", name: str) -> Check:
         found = verify_campaign(name, store)
     except DriftpaceError as error:
         return Check(CheckVerdict.FAIL, name, f"{error}")
-    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, IndexError) as error:
+    except Exception as error:  # whatever a tampered store leads to must not hide the other campaigns
         sentence = f"The campaign cannot be recomputed: {type(error).__name__}: {error}."
         return Check(CheckVerdict.FAIL, name, sentence)
     return Check(found.verdict, name, found.sentence)
@@ -170,8 +182,17 @@ def _compare_fleet(store: "Store", name: str) -> tuple[CheckVerdict, str, str]:
     return CheckVerdict.PASS, name, f"{found.entries:,} log entries, {found.segments:,} segments recomputed: {how}."
 
 
-def _expired_tokens(store: "Store") -> list[str]:
+def _check_tokens(store: "Store") -> Iterator[Check]:
+    """Name expired tokens, or the one that cannot be read."""
     from datetime import UTC, datetime
 
+    from driftpace.errors import StorageError
+
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return [token.name for token in store.tokens() if token.expires_at is not None and token.expires_at <= now]
+    try:
+        expired = [token.name for token in store.tokens() if token.expires_at is not None and token.expires_at <= now]
+    except StorageError as error:
+        yield Check(CheckVerdict.FAIL, "tokens", f"{error}")
+        return
+    if expired:
+        yield Check(CheckVerdict.WARN, "tokens", f"Expired: {', '.join(expired)}; remove with driftpace token remove.")

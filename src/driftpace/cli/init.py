@@ -271,6 +271,16 @@ def init(
             rich_help_panel=_TARGET,
         ),
     ] = None,
+    max_rows: Annotated[
+        int | None,
+        typer.Option(
+            help="The most rows that a period takes; deliveries beyond it are refused. Default: a million.",
+            min=1,
+            max=10**9,
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     splines: Splines = None,
     interactions: Interactions = None,
     season: Annotated[
@@ -411,6 +421,7 @@ def init(
         "at_least": at_least,
         "at_most": at_most,
         "orders": orders,
+        "max_rows": max_rows,
         "splines": parse_splines(splines),
         "interactions": parse_interactions(interactions),
         "season": parse_season(season),
@@ -693,6 +704,7 @@ def infer(name: str, given: dict[str, Any]) -> "tuple[dict[str, Any], list[Line]
         "at_least",
         "at_most",
         "orders",
+        "max_rows",
         "splines",
         "interactions",
         "season",

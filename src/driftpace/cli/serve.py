@@ -51,6 +51,12 @@ def serve(
             envvar="DRIFTPACE_ALERT_MAIL",
         ),
     ] = None,
+    traces: Annotated[
+        bool,
+        typer.Option(
+            "--traces", help="Send traces by OpenTelemetry; its variables OTEL_* say where, and switch them on."
+        ),
+    ] = False,
     form: Shown = Form.TABLE,
     storage: Storage = None,
 ) -> None:
@@ -75,6 +81,7 @@ def serve(
         alert_webhooks=alert_webhook or (),
         alert_mail=alert_mail or (),
         alert_secret=os.environ.get("DRIFTPACE_ALERT_SECRET", ""),
+        traces=traces,
         on_listening=_print_address if form is Form.JSON else None,
     )
 

@@ -12,13 +12,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match
 from starlette.types import Scope
 
+from driftpace import tracing
 from driftpace.errors import DriftpaceError, StorageError
 from driftpace.service.access import Access
 from driftpace.service.authentication import AuthMiddleware
 from driftpace.service.dashboard import routes as dashboard_routes
 from driftpace.service.errors import error_response, from_framework, from_library, from_validation
 from driftpace.service.limits import ServiceLimits
-from driftpace.service.logging import RequestLogMiddleware
+from driftpace.service.logging import RequestLogMiddleware, TracingMiddleware
 from driftpace.service.middleware import (
     AbandonedMiddleware,
     BodyLimitMiddleware,
@@ -65,6 +66,7 @@ def create_app(
         redirect_slashes=False,
         middleware=[
             Middleware(DrainBodyMiddleware),
+            *([Middleware(TracingMiddleware)] if tracing.is_on() else []),
             Middleware(RequestLogMiddleware, metrics=service.metrics, draining=service.draining),
             Middleware(AbandonedMiddleware),
             Middleware(AuthMiddleware, service=service),

@@ -14,12 +14,14 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from driftpace import tracing
 from driftpace.service.errors import ApiError, error_response, json_error
 from driftpace.service.metrics import Metrics
 from driftpace.service.middleware import client_left
 
 LOGGER = logging.getLogger("driftpace.service")
 
+_LIBRARIES = ("uvicorn", "opentelemetry")
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 CONTENT_POLICY = (
@@ -73,10 +75,10 @@ class JsonFormatter(logging.Formatter):
 
 
 def configure_logging(stream: TextIO | None = None, *, level: int = logging.INFO) -> logging.Handler:
-    """Write the logs of the service, and the warnings of its server, to a stream (default: stderr) as JSON lines."""
+    """Write the logs of the service, and the warnings of its libraries, to a stream (default: stderr) as JSON lines."""
     handler = logging.StreamHandler(sys.stderr if stream is None else stream)
     handler.setFormatter(JsonFormatter())
-    for name, least in (("driftpace.service", level), ("uvicorn", max(level, logging.WARNING))):
+    for name, least in (("driftpace.service", level), *((name, max(level, logging.WARNING)) for name in _LIBRARIES)):
         logger = logging.getLogger(name)
         logger.handlers = [handler]
         logger.setLevel(least)
@@ -135,6 +137,40 @@ class RequestLogMiddleware:
             LOGGER.info(_fields(scope, method, status, seconds, request_id))
 
 
+class TracingMiddleware:
+    """Records a span for every request, below that of its header ``traceparent``: route, campaign and status, and nothing else."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["type"] != "http" or not tracing.is_on():
+            await self._app(scope, receive, send)
+            return
+        status = 0
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
+        with tracing.request_span(scope["headers"]) as span:
+            try:
+                await self._app(scope, receive, sending)
+            finally:
+                method = scope["method"] if scope["method"] in _METHODS else "other"
+                route, campaign = _route(scope), _campaign(scope)
+                span.update_name(f"{method} {route}")
+                span.set_attribute("http.request.method", method)
+                span.set_attribute("http.route", route)
+                span.set_attribute("http.response.status_code", _CLIENT_LEFT if client_left(scope) else status)
+                if campaign is not None:
+                    span.set_attribute("driftpace.campaign", campaign)
+                if status >= 500:
+                    tracing.mark_failed(span)
+
+
 def peer_of(scope: Scope) -> str:
     """Return the address of the client, as a trusted proxy names it or as the connection has it."""
     peer = scope.get("client")
@@ -171,9 +207,14 @@ def _route(scope: Scope) -> str:
     return str(path)
 
 
+def _campaign(scope: Scope) -> str | None:
+    """Return the campaign that a request names, if it can be one."""
+    campaign = scope.get("path_params", {}).get("name")
+    return campaign if isinstance(campaign, str) and _ID.fullmatch(campaign) else None
+
+
 def _fields(scope: Scope, method: str, status: int, seconds: float, request_id: str) -> LogFields:
     caller = scope["state"].get("caller")
-    campaign = scope.get("path_params", {}).get("name")
     return LogFields(
         event="request",
         id=request_id,
@@ -182,7 +223,7 @@ def _fields(scope: Scope, method: str, status: int, seconds: float, request_id: 
         peer=peer_of(scope),
         method=method,
         route=_route(scope),
-        campaign=campaign if isinstance(campaign, str) and _ID.fullmatch(campaign) else None,
+        campaign=_campaign(scope),
         status=status,
         ms=round(1000.0 * seconds, 2),
     )

@@ -180,8 +180,10 @@ class Notifier:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop looking; an alert that is being sent is sent again by the next service."""
+        """Stop looking, and wait a second; an alert that is still being sent then is sent again by the next service."""
         self._over.set()
+        if self._thread is not None:
+            self._thread.join(1.0)
 
     def _run(self, seconds: float) -> None:
         while not self._over.is_set():

@@ -2,11 +2,14 @@
 
 import asyncio
 import errno
+import os
 import secrets
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
 from typing import Any
@@ -15,15 +18,17 @@ import h11
 import uvicorn
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
+from uvicorn.server import HANDLED_SIGNALS
 
-from driftpace import validation
-from driftpace.errors import ParameterError, StorageError
+from driftpace import tracing, validation
+from driftpace.errors import MissingExtraError, ParameterError, StorageError
 from driftpace.service.access import Access, is_loopback
 from driftpace.service.app import create_app
 from driftpace.service.errors import ApiError, busy_error, json_error
 from driftpace.service.limits import ServiceLimits
 from driftpace.service.logging import LOGGER, LogFields, configure_logging, default_headers
 from driftpace.service.notifications import Mailbox, Notifier, Webhook
+from driftpace.service.state import Service
 from driftpace.storage import open_store
 from driftpace.storage.base import Store
 
@@ -45,9 +50,10 @@ def run(  # noqa: PLR0913  public API
     alert_webhooks: Sequence[str] = (),
     alert_mail: Sequence[str] = (),
     alert_secret: str = "",
+    traces: bool = False,
     on_listening: Callable[[str, str], None] | None = None,
 ) -> None:
-    """Serve the campaigns of a store until interrupted.
+    """Serve the campaigns of a store until interrupted or terminated (SIGTERM); the store is then closed.
 
     Parameters
     ----------
@@ -76,6 +82,8 @@ def run(  # noqa: PLR0913  public API
         Addresses that alerts are sent to: ``https://...``, and ``smtps://user:password@host?from=a@b.org&to=c@d.org``.
     alert_secret : str
         What signs webhooks.
+    traces : bool
+        Send traces by OpenTelemetry, as its standard variables ``OTEL_*`` say; they switch traces on, too.
     on_listening : callable, optional
         Called with the store and the address once the service listens; by default both are printed.
 
@@ -83,6 +91,8 @@ def run(  # noqa: PLR0913  public API
     ------
     ParameterError
         If the address or port cannot be used, or a token is needed and the store has none.
+    MissingExtraError
+        If there are to be traces, and OpenTelemetry is missing.
     """
     validation.count("serve", port=port)
     validation.nonnegative("serve", drain_seconds=drain_seconds)
@@ -100,8 +110,7 @@ def run(  # noqa: PLR0913  public API
         user_header=user_header,
         user_role=user_role,
     )
-    store = open_store(storage)
-    try:
+    with _interrupted_by_sigterm(), _traced(traces), closing(open_store(storage)) as store:
         store.ping()
         if (not is_loopback(host) or token_always) and user_header is None:
             _require_token(store, host)
@@ -118,18 +127,54 @@ def run(  # noqa: PLR0913  public API
             try:
                 with _single_threaded_algebra():
                     server.run(sockets=[listening])
-            except KeyboardInterrupt:
-                pass
             finally:
                 notifier.stop()
+                server.service.close()
                 handler.flush()
-    finally:
-        store.close()
 
 
 def print_address(storage: str, url: str) -> None:
     """Print the store and the address of the service."""
     print(f"driftpace serves {storage} at {url} (press Ctrl+C to stop)", flush=True)
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Leave the block at the first SIGTERM as at Ctrl+C, without an error, so that everything is closed; ignore further ones."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread handles signals
+        yield
+        return
+
+    def interrupt(sig: int, _: FrameType | None) -> None:
+        signal.signal(sig, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    original = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        with suppress(KeyboardInterrupt):
+            yield
+    finally:
+        signal.signal(signal.SIGTERM, original)
+
+
+@contextmanager
+def _traced(on: bool) -> Iterator[None]:
+    """Send traces in the block, if that is asked for here or by the environment."""
+    if not on and not tracing.asked_for(os.environ):
+        yield
+        return
+    try:
+        stop = tracing.start()
+    except MissingExtraError as error:
+        if on:
+            raise
+        LOGGER.warning(LogFields(event="traces", error=str(error)))  # the variables may be meant for other programs
+        yield
+        return
+    try:
+        yield
+    finally:
+        stop()
 
 
 class GracefulServer(uvicorn.Server):
@@ -140,14 +185,33 @@ class GracefulServer(uvicorn.Server):
         self._drain_seconds = drain_seconds
         self._loop: asyncio.AbstractEventLoop | None = None
 
+    @property
+    def service(self) -> Service:
+        """The state of the service."""
+        service: Service = self.config.loaded_app.state.service
+        return service
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
 
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle signals while the server runs; uvicorn raises them again at the end, which would leave the store open."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        original = {sig: signal.signal(sig, self.handle_exit) for sig in HANDLED_SIGNALS}
+        try:
+            yield
+        finally:
+            for sig, handler in original.items():
+                signal.signal(sig, handler)
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Drain at the first SIGTERM; stop at once at another signal, or the second."""
-        draining = self.config.loaded_app.state.service.draining
+        draining = self.service.draining
         if sig == signal.SIGTERM and self._drain_seconds and self._loop is not None and not draining.is_set():
             draining.set()
             self._loop.call_soon_threadsafe(self._loop.call_later, self._drain_seconds, super().handle_exit, sig, None)
@@ -156,11 +220,10 @@ class GracefulServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Shut down."""
-        service = self.config.loaded_app.state.service
-        service.draining.set()
-        service.events.close()
+        self.service.draining.set()
+        self.service.events.close()
         await super().shutdown(sockets)
-        service.reader.close()
+        self.service.reader.close()
 
 
 def make_server(

@@ -185,6 +185,11 @@ class Service:
             draining=threading.Event(),
         )
 
+    def close(self) -> None:
+        """Wait for the calls that run, and drop those that wait; the store can be closed afterwards."""
+        for pool in (self.checks, self.reads, self.pages, self.fits, self.plans, self.parsers):
+            pool.close()
+
     async def read(self, name: str, function: Callable[[Campaign], Result]) -> Result:
         """Return what a function reads from a campaign."""
         return await self.reads.run(lambda: function(self.campaigns.get(name)))

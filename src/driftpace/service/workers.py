@@ -13,6 +13,7 @@ from starlette.types import Receive
 from driftpace.errors import StorageError
 from driftpace.service.errors import busy_error
 from driftpace.storage.base import Store
+from driftpace.tracing import carried
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -56,10 +57,14 @@ class WorkerPool:
             raise
         return await self._run(function, turn)
 
+    def close(self) -> None:
+        """Wait for the calls that run, and drop those that wait."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
     async def _run(self, function: Callable[[], Result], turn: asyncio.Lock | None = None) -> Result:
         """Return the result of a function; its slot and its turn end when its thread has finished, even if nothing awaits it."""
         loop = asyncio.get_running_loop()
-        future = self._threads.submit(function)
+        future = self._threads.submit(carried(function))
         waiting = asyncio.wrap_future(future)
 
         def release() -> None:

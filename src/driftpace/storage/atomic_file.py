@@ -56,6 +56,12 @@ def atomic_place(path: str | os.PathLike[str], *, owner: str = "save", private: 
     _sync_folder(target.parent)
 
 
+def make_private(path: str | os.PathLike[str]) -> None:
+    """Take from others, and from a group that may not write to a file, the permission to read it."""
+    mode = os.stat(path).st_mode & 0o777
+    os.chmod(path, mode & (0o770 if mode & 0o020 else 0o700))
+
+
 def _mode(target: Path, *, private: bool) -> int:
     """Return the permissions of the replaced file, or those of a new one."""
     if target.exists():

@@ -126,6 +126,18 @@ class Value:
     version: int = 0
 
 
+VALUE_KINDS = frozenset({"alert", "secret", "session"})
+"""The kinds of values that driftpace keeps."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Damage:
+    """Something in a store that driftpace cannot have written: its table, and a sentence that names the row."""
+
+    table: str
+    sentence: str
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refusal:
     """A delivery that was refused: when, by whom it was sent, its file, and why; nothing of its rows is kept."""
@@ -242,6 +254,14 @@ class Store(Protocol):
 
     def check(self) -> None:
         """Raise :class:`StorageError` if something that every store has is missing; reads more than :meth:`ping`."""
+        ...
+
+    def names(self) -> list[str]:
+        """Return the names of all campaigns that can be read, in order."""
+        ...
+
+    def damage(self) -> list[Damage]:
+        """Return what driftpace cannot have written, as far as its form tells; reads everything but rows and checkpoints."""
         ...
 
     def close(self) -> None:

@@ -3,13 +3,29 @@
 import hashlib
 import zlib
 
+from driftpace.errors import DataError
+
 SMALL, RATIO = 64 << 20, 250
 """Bytes that anything may unpack to, and by how much it may grow beyond; rows that are all zero shrink to a 230th."""
 
+LARGEST = 1 << 30
+"""Bytes that one piece of a campaign, such as a delivery, may have unpacked."""
 
-def most_bytes(packed: int) -> int:
+
+def most_bytes(packed: int, *, largest: int = LARGEST) -> int:
     """Return how many bytes ``packed`` bytes may unpack to."""
-    return SMALL + RATIO * packed
+    return min(SMALL + RATIO * packed, largest)
+
+
+def deflate(content: bytes) -> bytes:
+    """Return ``content`` packed, or raise DataError where :func:`inflate` would refuse it for its size.
+
+    >>> inflate(deflate(b"rows"))
+    b'rows'
+    """
+    if len(content) > LARGEST:
+        raise DataError(f"must be at most {LARGEST:,} bytes in one delivery; got {len(content):,}.", name="rows")
+    return zlib.compress(content, 1)
 
 
 def inflate(data: bytes) -> bytes:

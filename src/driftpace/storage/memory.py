@@ -10,6 +10,7 @@ from driftpace.errors import ConflictError, UnknownCampaignError
 from driftpace.storage.base import (
     MAX_REFUSALS,
     Change,
+    Damage,
     Entry,
     Head,
     Refusal,
@@ -205,6 +206,15 @@ class MemoryStore:
 
     def check(self) -> None:
         """Do nothing: memory is always whole."""
+
+    def names(self) -> list[str]:
+        """Return the names of all campaigns, in order."""
+        with self._lock:
+            return sorted(self._campaigns)
+
+    def damage(self) -> list[Damage]:
+        """Return nothing: only this process writes here."""
+        return []
 
     def close(self) -> None:
         """Do nothing: there are no connections."""

@@ -3,7 +3,6 @@
 Only tables of the current version are read; anything else is left to :func:`~driftpace.storage.open_store`.
 """
 
-import json
 import os
 import sqlite3
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from urllib.parse import quote
 
 from driftpace.storage.base import Entry, Head, Refusal
 from driftpace.storage.sqlite_file import FileStamp, at_rest
+from driftpace.storage.stored import read_entry, read_head
 
 VERSION = 2
 APPLICATION_ID = 0x64726674
@@ -61,23 +61,23 @@ class SqliteReader:
     def head(self, name: str) -> Head | None:
         """Return the head of a campaign; None where there is none of that name."""
         rows = self._all(f"{_HEAD} WHERE name = ?", name)
-        return _head(rows[0]) if rows else None
+        return read_head(rows[0]) if rows else None
 
     def heads(self, *, search: str = "", limit: int | None = None) -> list[Head]:
         """Return campaigns by name, those whose name contains ``search`` (ignoring case)."""
         rows = self._all(
             f"{_HEAD} WHERE instr(lowered, ?) ORDER BY name LIMIT ?", search.lower(), -1 if limit is None else limit
         )
-        return [_head(row) for row in rows]
+        return [read_head(row) for row in rows]
 
     def latest(self, name: str, *, limit: int) -> list[Entry]:
         """Return the last ``limit`` entries, in order."""
-        return [_entry(row) for row in reversed(self._all(f"{_ENTRY} ORDER BY e.seq DESC LIMIT ?", name, limit))]
+        return [read_entry(row) for row in reversed(self._all(f"{_ENTRY} ORDER BY e.seq DESC LIMIT ?", name, limit))]
 
     def entries(self, name: str, *, kinds: Sequence[str] = ()) -> list[Entry]:
         """Return the log, in order; only entries of those kinds, if any are given."""
         some = f"AND e.kind IN ({', '.join('?' * len(kinds))}) " if kinds else ""
-        return [_entry(row) for row in self._all(f"{_ENTRY} {some}ORDER BY e.seq", name, *kinds)]
+        return [read_entry(row) for row in self._all(f"{_ENTRY} {some}ORDER BY e.seq", name, *kinds)]
 
     def refusals(self, name: str) -> list[Refusal]:
         """Return the refused deliveries that are kept, the oldest first."""
@@ -95,7 +95,7 @@ class SqliteReader:
             "JOIN driftpace_checkpoints k ON k.campaign_id = c.id AND k.seq = c.seq WHERE c.name = ?",
             name,
         )
-        return (_head(rows[0][:5]), bytes(rows[0][5])) if rows else None
+        return (read_head(rows[0][:5]), bytes(rows[0][5])) if rows else None
 
     def integrity(self) -> str:
         """Return the result of SQLite's integrity check; "ok" where nothing is wrong."""
@@ -147,13 +147,3 @@ def open_reader(place: str) -> Any:
     from driftpace.storage.registry import open_store
 
     return open_store(place, create=False)
-
-
-def _head(row: Any) -> Head:
-    name, seq, summary, created, updated = row
-    return Head(name=name, seq=seq, summary=json.loads(summary), created_at=created, updated_at=updated)
-
-
-def _entry(row: Any) -> Entry:
-    seq, kind, key, at, body, link = row
-    return Entry(seq=seq, kind=kind, key=key, at=at, body=json.loads(body), hash=link)

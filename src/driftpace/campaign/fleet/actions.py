@@ -14,6 +14,7 @@ from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import undone_by
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.storage.base import Entry, Store
+from driftpace.tracing import span
 
 Pool = int | Mapping[str, int] | None
 UNDOABLE = ("delivered", "selected", "budgeted", "closed", "undone")
@@ -167,7 +168,8 @@ def close(
     """Close the open period; its rows are deleted if they are not kept."""
     opened, seq = state.opened, draft.next_seq
     assert opened is not None
-    state, made = changes.closed(state, seq=seq, at=draft.at, engine=engine)
+    with span("campaign.close", campaign=state.definition.name, period=state.fleet.period):
+        state, made = changes.closed(state, seq=seq, at=draft.at, engine=engine)
     draft.add("closed", {**made.to_values(), "who": who}, key=str(made.period))
     if not state.definition.keep_rows:
         first = 0 if draft.before is None else draft.before.seq

@@ -32,6 +32,7 @@ from driftpace.storage.base import Entry, Refusal, Store
 from driftpace.tables import Encoding
 from driftpace.tables.categories import word_of
 from driftpace.tables.encoding import find_column
+from driftpace.tracing import span
 from driftpace.tracker import Tracker
 
 
@@ -243,7 +244,8 @@ class FleetCampaign:
                 order = state.order or order
             return state, order
 
-        return self._handle.change(decide, dry_run=dry_run)
+        with span("campaign.ask", campaign=self._name):
+            return self._handle.change(decide, dry_run=dry_run)
 
     def tell(
         self,
@@ -301,7 +303,8 @@ class FleetCampaign:
             rows = None if columns is None else read_delivery(columns, state.definition, state.fleet.encoding)
             return actions.tell(self._store, state, draft, rows, target, self._engine)
 
-        return self._handle.change(decide, dry_run=dry_run)
+        with span("campaign.tell", campaign=self._name):
+            return self._handle.change(decide, dry_run=dry_run)
 
     def sample(self, pool: Any, *, source: str = "", who: str = "", dry_run: bool = False) -> FleetSample:
         """Draw the rows to label of each segment from a pool, and record them; segments that are new in it are added.

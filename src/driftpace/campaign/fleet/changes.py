@@ -1,7 +1,6 @@
 """What each entry of the log of a fleet campaign does to its state; the same functions run when it happens and in a replay."""
 
 import json
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +18,7 @@ from driftpace.fleet import Delivery, Fleet, FleetOrders
 from driftpace.fleet.saving import FleetState, from_body
 from driftpace.records import Money
 from driftpace.storage.base import Entry
-from driftpace.storage.inflate import inflate
+from driftpace.storage.inflate import deflate, inflate
 from driftpace.tables import Encoding
 
 CHANGES = ("added", "asked", "delivered", "selected", "budgeted", "closed", "undone")
@@ -239,7 +238,7 @@ def orders_body(orders: FleetOrders, pool: int | Mapping[str, int] | None) -> by
 
 def packed(value: Mapping[str, Any]) -> bytes:
     """Return JSON values as the rows of an entry."""
-    return zlib.compress(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(), 1)
+    return deflate(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode())
 
 
 def unpacked(data: bytes) -> Any:

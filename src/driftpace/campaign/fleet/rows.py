@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import zlib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +12,7 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.schema import Columns, encoding_for, read_table
 from driftpace.errors import DataError
 from driftpace.storage.codec import decode, encode
-from driftpace.storage.inflate import inflate
+from driftpace.storage.inflate import deflate, inflate
 from driftpace.tables import ROW_ID, Column, Encoding, row_ids
 from driftpace.tables.categories import meanings, word_of
 from driftpace.tables.cells import without_marks
@@ -111,7 +110,7 @@ def taken(column: Column, keep: BoolArray) -> Column:
 def pack_rows(rows: FleetRows) -> bytes:
     """Return rows as bytes."""
     content = {"columns": json.loads(_content(rows.columns)), "ids": None if rows.ids is None else list(rows.ids)}
-    return zlib.compress(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(), 1)
+    return deflate(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def unpack_rows(data: bytes) -> FleetRows:

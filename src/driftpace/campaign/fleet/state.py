@@ -23,7 +23,7 @@ from driftpace.fleet.saving import FleetState, from_body, header_to_body, segmen
 from driftpace.fleet.segments import Segment
 from driftpace.records import Money
 from driftpace.storage.codec import SHAPE_ERRORS, decode, encode
-from driftpace.storage.inflate import inflate
+from driftpace.storage.inflate import deflate, inflate
 
 CHECKPOINT_VERSION = 1
 """Layout of the checkpoints of fleet campaigns."""
@@ -179,7 +179,7 @@ def first_fleet(definition: Definition, *, rng: int) -> FleetState:
 def pack_segments(segments: Mapping[str, Segment]) -> tuple[bytes, str]:
     """Return segments as bytes, and the SHA-256 of what they hold."""
     content = _json(segments_to_body(segments))
-    return zlib.compress(content, 1), hashlib.sha256(content).hexdigest()
+    return deflate(content), hashlib.sha256(content).hexdigest()
 
 
 def unpack_segments(data: bytes) -> dict[str, Segment]:
@@ -243,7 +243,7 @@ def restored(snapshot: Snapshot, read: ReadRows) -> FleetCampaignState:
 
 def pack(body: Mapping[str, Any]) -> bytes:
     """Return JSON values as bytes."""
-    return zlib.compress(_json(body), 1)
+    return deflate(_json(body))
 
 
 def _of_record(seq: int, body: Mapping[str, Any], refs: Sequence[int], read: ReadRows) -> FleetCampaignState:

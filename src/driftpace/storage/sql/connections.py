@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from driftpace.errors import StorageError
 from driftpace.storage.sql.failures import is_busy, is_conflict, is_disconnect, sentence
 from driftpace.storage.sql.statements import CompiledSelect
+from driftpace.tracing import span
 
 T = TypeVar("T")
 KEPT = 16
@@ -134,7 +135,7 @@ class Connections:
             nonlocal doubt
             committing = False
             try:
-                with self._in_turn(), self._engine.begin() as connection:
+                with span("store.write"), self._in_turn(), self._engine.begin() as connection:
                     result = work(connection, doubt)
                     committing = True
             except SQLAlchemyError as error:
@@ -147,9 +148,13 @@ class Connections:
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """Yield a connection whose queries all see what was committed when the first one began; nothing is retried."""
-        options = {"isolation_level": "REPEATABLE READ"} if self._engine.dialect.name == "postgresql" else {}
+        server = self._engine.dialect.name == "postgresql"
+        options = {"isolation_level": "REPEATABLE READ"} if server else {}
         try:
-            with self._engine.connect().execution_options(**options) as connection, connection.begin():
+            engine = self._engine if server else self._reader  # which takes no lock for a write
+            with engine.connect().execution_options(**options) as connection, connection.begin():
+                if not server:
+                    connection.exec_driver_sql("BEGIN")
                 yield connection
         except SQLAlchemyError as error:
             raise sentence(error, self.url) from error

@@ -104,7 +104,10 @@ def _asked(path: Path, mode: str, wait: float) -> int | None:
         (ours,) = connection.execute("PRAGMA application_id").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if ours == APPLICATION_ID:
-            return int(connection.execute(f"SELECT version FROM {META.name}").fetchone()[0])
+            row = connection.execute(f"SELECT version FROM {META.name}").fetchone()
+            if row is None or not isinstance(row[0], int):
+                raise StorageError("the store{where} is damaged; restore a backup.", store=str(path))
+            return int(row[0])
         if ours != 0 or tables != 0:
             raise StorageError(
                 "the file{where} is a SQLite database of another application, not a store.", store=str(path)

@@ -1,6 +1,5 @@
 """The store over SQL, the same for SQLite and PostgreSQL."""
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -14,6 +13,7 @@ from driftpace.storage.base import (
     LARGEST,
     LONGEST,
     Change,
+    Damage,
     Entry,
     Head,
     Refusal,
@@ -29,6 +29,7 @@ from driftpace.storage.base import (
     within,
 )
 from driftpace.storage.sql.connections import Connections
+from driftpace.storage.sql.inspection import campaign_names, find_damage
 from driftpace.storage.sql.schema import CAMPAIGNS, ENTRIES, ROWS, TOKENS, VALUES, missing_parts, refuse_newer
 from driftpace.storage.sql.statements import (
     ADD_CHECKPOINT,
@@ -53,6 +54,8 @@ from driftpace.storage.sql.statements import (
     PreparedChange,
     belongs,
 )
+from driftpace.storage.stored import read_entry, read_head, read_token, read_value, read_whole
+from driftpace.tracing import span
 
 LEASE = 10.0
 """Seconds after which a ticket is passed over unless it is renewed: its holder was killed, or computes for long."""
@@ -133,7 +136,8 @@ class SqlStore:
             return
         mine = {"id": int(ticket[0][0])}
         try:
-            self._wait_for(name, mine["id"])
+            with span("store.wait", campaign=name):
+                self._wait_for(name, mine["id"])
             yield
         finally:
             with suppress(StorageError):  # it expires
@@ -156,13 +160,13 @@ class SqlStore:
     def head(self, name: str) -> Head | None:
         """Return the head of a campaign; None if there is none."""
         rows = self._put(HEAD, name=name)
-        return _head(rows[0]) if rows else None
+        return read_head(rows[0]) if rows else None
 
     def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
         """Return heads ordered by name, after the name ``after``, whose name contains ``search`` (case-insensitive)."""
         require_after(after)
         asked = _searched(select(*HEADS), search).order_by(CAMPAIGNS.c.name).limit(up_to(limit))
-        return [_head(row) for row in self._all(asked.where(CAMPAIGNS.c.name > after), search)]
+        return [read_head(row) for row in self._all(asked.where(CAMPAIGNS.c.name > after), search)]
 
     def count(self, *, search: str = "") -> int:
         """Return the number of campaigns whose name contains ``search``."""
@@ -174,23 +178,27 @@ class SqlStore:
     ) -> list[Entry]:
         """Return the entries after number ``after`` in order, of all or some ``kinds``."""
         asked = _of_kinds(select(*ENTRY).where(belongs(ENTRIES, name), ENTRIES.c.seq > within(after)), kinds)
-        return [_entry(row) for row in self._all(asked.order_by(ENTRIES.c.seq).limit(up_to(limit)), name)]
+        return [read_entry(row) for row in self._all(asked.order_by(ENTRIES.c.seq).limit(up_to(limit)), name)]
 
     def latest(self, name: str, *, limit: int, kinds: Sequence[str] | None = None) -> list[Entry]:
         """Return the last ``limit`` entries, in order."""
         asked = _of_kinds(select(*ENTRY).where(belongs(ENTRIES, name)), kinds)
         rows = self._all(asked.order_by(ENTRIES.c.seq.desc()).limit(up_to(limit)), name)
-        return [_entry(row) for row in reversed(rows)]
+        return [read_entry(row) for row in reversed(rows)]
 
     def find(self, name: str, kind: str, key: str) -> Entry | None:
         """Return the last entry of a kind with that key, or None."""
         rows = self._put(FOUND, name=name, kind=kind, key=key)
-        return _entry(rows[0]) if rows else None
+        return read_entry(rows[0]) if rows else None
 
     def checkpoint(self, name: str) -> tuple[int, bytes] | None:
         """Return the number of the last entry and the checkpoint; None if there is no campaign."""
         rows = self._put(CHECKPOINT, name=name)
-        return (int(rows[0][0]), bytes(rows[0][1])) if rows else None
+        if not rows:
+            return None
+        if not isinstance(rows[0][1], bytes | memoryview):
+            raise StorageError(f"the checkpoint of campaign {name!r} is damaged in the store; restore a backup.")
+        return read_whole(rows[0][0], f"the checkpoint of campaign {name!r}", "seq"), bytes(rows[0][1])
 
     def rows(self, name: str, seqs: Sequence[int]) -> dict[int, bytes]:
         """Return the rows of these entries by number; entries without rows are left out."""
@@ -249,10 +257,7 @@ class SqlStore:
 
     def tokens(self) -> list[Token]:
         """Return all tokens, ordered by name."""
-        return [
-            Token(name=name, digest=digest, scopes=tuple(json.loads(scopes)), created_at=created, expires_at=expires)
-            for name, digest, scopes, created, expires in self._put(ALL_TOKENS)
-        ]
+        return [read_token(row) for row in self._put(ALL_TOKENS)]
 
     def remove_token(self, name: str) -> bool:
         """Delete a token; return whether there was one."""
@@ -287,11 +292,11 @@ class SqlStore:
         """Return a value, or None."""
         if not can_be_kept(key):
             return None
-        return next(map(_value, self._put(ONE_VALUE, kind=kind, key=key)), None)
+        return next(map(read_value, self._put(ONE_VALUE, kind=kind, key=key)), None)
 
     def values(self, kind: str) -> list[Value]:
         """Return the values of a kind, ordered by key."""
-        return [_value(row) for row in self._put(ALL_VALUES, kind=kind)]
+        return [read_value(row) for row in self._put(ALL_VALUES, kind=kind)]
 
     def remove_value(self, kind: str, key: str) -> bool:
         """Delete a value; return whether there was one."""
@@ -305,7 +310,7 @@ class SqlStore:
     def ping(self) -> None:
         """Raise :class:`StorageError` if the store cannot be reached."""
         rows = self._put(TABLES_VERSION)
-        if not rows:
+        if not rows or not isinstance(rows[0][0], int):
             raise StorageError("the store{where} is damaged; restore a backup.", store=self.url)
         refuse_newer(int(rows[0][0]), self.url)
 
@@ -316,6 +321,15 @@ class SqlStore:
             raise StorageError(
                 f"the store{{where}} is damaged: it has no {missing[0]}; restore a backup.", store=self.url
             )
+
+    def names(self) -> list[str]:
+        """Return the names of all campaigns that can be read, in order."""
+        return self._connections.read(campaign_names)
+
+    def damage(self) -> list[Damage]:
+        """Return what driftpace cannot have written, as far as its form tells; reads everything but rows and checkpoints."""
+        with self._connections.snapshot() as connection:
+            return find_damage(connection)
 
     def close(self) -> None:
         """Close the connections; a closed store opens new ones when it is used again."""
@@ -353,18 +367,3 @@ def _searched(asked: Select[Any], search: str) -> Select[Any]:
 
 def _of_kinds(asked: Select[Any], kinds: Sequence[str] | None) -> Select[Any]:
     return asked if kinds is None else asked.where(ENTRIES.c.kind.in_([kind for kind in kinds if can_be_kept(kind)]))
-
-
-def _head(row: Any) -> Head:
-    name, seq, summary, created, updated = row
-    return Head(name=name, seq=int(seq), summary=json.loads(summary), created_at=created, updated_at=updated)
-
-
-def _entry(row: Any) -> Entry:
-    seq, kind, key, at, body, link = row
-    return Entry(seq=int(seq), kind=kind, key=key, at=at, body=json.loads(body), hash=link)
-
-
-def _value(row: Any) -> Value:
-    kind, key, version, body = row
-    return Value(kind=kind, key=key, version=int(version), body=json.loads(body))
