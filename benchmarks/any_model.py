@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.tables import BIKE, ELEC2_PERIODS, FLIGHTS, SHARED
+from benchmarks.tree_peers import DECAYS, DELTAS, LEAVES, PEERS, RATE, ROUNDS, SCHEDULE, Setup
 from driftpace import LogisticLoss, PoissonLoss, SoftmaxLoss, SquaredLoss
 from driftpace.backtest.model_runs import (
     HALF_LIVES,
@@ -30,8 +31,6 @@ from driftpace.typing import FloatArray
 
 TEST_FRACTION, SEED, MEASURED = 1.0 / 3.0, 0, 8
 SIZES = tuple(10 * 2**power for power in range(9))
-SCHEDULE = 4
-DECAYS = (0.5, 0.9)
 HEADS = (
     *(
         "table",
@@ -46,7 +45,8 @@ HEADS = (
         "constant",
         "x constant",
     ),
-    *("refit all", "LightGBM refit", f"every {SCHEDULE}", "s ask", "s close"),
+    *PEERS,
+    *("s ask", "s close"),
 )
 LEGEND = f"""
 - reference: the same learner with every row of every period labelled, the best of the half-lives {HALF_LIVES} periods.
@@ -54,8 +54,11 @@ LEGEND = f"""
 - gap/eps: what head + alarm lose to the reference, in targets; labels: bought in a mean period, the first included.
 - constant: the least constant size of re-fitting on everything, the first fifth included, at the best half-life in hindsight,
   that loses as little (sizes 10, 20, 40, ..., interpolated); > where all rows of a period do not. x constant: labels over it.
-- refit all, LightGBM refit, every {SCHEDULE}: losses at the labels of head + alarm of re-fitting on everything bought each period
-  (best half-life), of its refit() (best decay of {DECAYS}), and of re-fitting every {SCHEDULE} periods.
+- refit all and the columns after it: losses at the labels of head + alarm, each at its best setting in hindsight: re-fitting on
+  everything bought each period (best half-life), LightGBM's refit() (decays {DECAYS}), XGBoost's refresh on the rows of one or of
+  four periods, CatBoost's init_model ({ROUNDS} trees more a period), re-fitting every {SCHEDULE} periods, re-fitting whenever ADWIN
+  finds that the losses of rows bought have changed (deltas {DELTAS}), and retrainopt (prices of a label that spend no more).
+  The bases of XGBoost and CatBoost are their own. nan: the package is not installed, or it cannot run on so few periods.
 - All losses are means over the same {MEASURED} or so periods, spread over all after the first fifth, on a third of their rows.
 - s ask, s close: median seconds of a period, to ask and take rows, all looks together, and to close it: the fit and the gain.
 """
@@ -101,16 +104,17 @@ class ModelTable:
         X, y = history.first_rows()
         params = {
             "objective": self.objective,
-            "learning_rate": 0.08,
-            "num_leaves": 15,
+            "learning_rate": RATE,
+            "num_leaves": LEAVES,
             "num_threads": 1,
             "verbosity": -1,
         }
         params |= {"num_class": self.classes} if self.classes > 1 else {}
-        booster = lightgbm.train(
-            params, lightgbm.Dataset(X, label=y), num_boost_round=max(round(self.share * trees), 10)
-        )
-        return adapt(booster)
+        return adapt(lightgbm.train(params, lightgbm.Dataset(X, label=y), num_boost_round=self.rounds(trees)))
+
+    def rounds(self, trees: int) -> int:
+        """Return the rounds of a base."""
+        return max(round(self.share * trees), 10)
 
 
 def _frame(name: str) -> Any:
@@ -221,23 +225,13 @@ def constant_size(sizes: Sequence[int], losses: Sequence[float], loss: float) ->
     return float(sizes[place - 1] * (sizes[place] / sizes[place - 1]) ** share)
 
 
-def lightgbm_refit_run(split: SplitHistory, base: ModelAdapter, labels: FloatArray, decay: float) -> FloatArray:
-    """Return the losses of LightGBM's refit(), which keeps the trees and moves their values, on the rows of each period."""
-    booster, losses = base.model, []
-    for place in range(len(split.splits)):
-        X, y = split.bought(place, 0, int(labels[place]))
-        if len(y):
-            booster = booster.refit(X, y, decay_rate=decay)
-        losses.append(split.test_loss(place, np.asarray(booster.predict(split.test_rows(place), raw_score=True))))
-    return np.array(losses)
-
-
 @dataclass(kw_only=True, slots=True)
 class Peers:
     """What does not depend on the target, in one run: reference, frozen base, and re-fitting at constant sizes."""
 
     split: SplitHistory
     base: ModelAdapter
+    trees: int
     places: list[int]
     reference: float
     frozen: float
@@ -262,7 +256,14 @@ class Peers:
         reference = mean_at(reference_run(split, base, places), places)
         frozen = mean_at(frozen_run(split, base), places)
         return cls(
-            split=split, base=base, places=places, reference=reference, frozen=frozen, sizes=sizes, constants=constants
+            split=split,
+            base=base,
+            trees=table.rounds(trees),
+            places=places,
+            reference=reference,
+            frozen=frozen,
+            sizes=sizes,
+            constants=constants,
         )
 
     def row(self, epsilon: float) -> dict[str, float]:
@@ -271,6 +272,7 @@ class Peers:
         alarmed = head_run(split, base, epsilon)
         plain = head_run(split, base, epsilon, retrain=False) if alarmed.retrained else alarmed
         loss, labels = mean_at(alarmed, places), alarmed.labels
+        setup = Setup(split=split, base=base, trees=self.trees, labels=labels, places=places)
         return {
             "reference": self.reference,
             "frozen": self.frozen,
@@ -279,17 +281,7 @@ class Peers:
             "gap/eps": (loss - self.reference) / epsilon,
             "alarms": float(len(alarmed.retrained)),
             "labels": float(labels.mean()),
-            "constant": constant_size(self.sizes, self.constants, loss),
-            "refit all": min(
-                mean_at(refit_run(split, base, labels, half_life=life, places=places), places) for life in HALF_LIVES
-            ),
-            "LightGBM refit": min(
-                float(lightgbm_refit_run(split, base, labels, decay)[places].mean()) for decay in DECAYS
-            ),
-            f"every {SCHEDULE}": min(
-                mean_at(refit_run(split, base, labels, half_life=life, places=places, interval=SCHEDULE), places)
-                for life in HALF_LIVES
-            ),
+            **{name: peer.loss(setup) for name, peer in PEERS.items()},
             "s ask": float(np.median(alarmed.seconds[0])),
             "s close": float(np.median(alarmed.seconds[1])),
         }
@@ -300,11 +292,14 @@ def mean_at(run: ModelRun, places: Sequence[int]) -> float:
     return float(run.losses[list(places)].mean())
 
 
-def cells(table: ModelTable, epsilon: float, rows: Sequence[dict[str, float]]) -> Iterator[str]:
-    """Yield a line of the result: means over runs."""
+def cells(table: ModelTable, epsilon: float, peers: Sequence[Peers]) -> Iterator[str]:
+    """Yield a line of the result: means over runs; the constant size is that of the mean curve."""
     yield table.name
     yield f"{epsilon:g}"
+    rows = [each.row(epsilon) for each in peers]
     mean = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    curve = np.mean([each.constants for each in peers], axis=0)
+    mean["constant"] = constant_size(peers[0].sizes, curve.tolist(), mean["head + alarm"])
     for name in HEADS[2:]:
         if name == "x constant":
             yield f"{mean['labels'] / mean['constant']:.2f}" if math.isfinite(mean["constant"]) else "-"
@@ -331,7 +326,7 @@ def main(options: Sequence[str] = ()) -> None:
         history = table.history()
         peers = [Peers.of(table, history, given.trees, run) for run in range(given.runs)]
         for epsilon in given.epsilon:
-            print("| " + " | ".join(cells(table, epsilon, [each.row(epsilon) for each in peers])) + " |", flush=True)
+            print("| " + " | ".join(cells(table, epsilon, peers)) + " |", flush=True)
     print(LEGEND)
 
 

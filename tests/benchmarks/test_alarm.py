@@ -14,7 +14,7 @@ EPSILON = 0.05
 
 def test_false_alarms_and_power_are_counted_by_the_truth() -> None:
     alarms = np.array([[True, False, False, True], [False, False, False, False]])
-    gaps = np.array([[0.0, 0.02, 0.1, 0.1], [0.0, 0.0, 0.1, 0.1]])
+    gaps = np.array([[0.0, 0.02, 0.1, 0.1], [0.0, 0.03, 0.1, 0.1]])
     runs = AlarmRuns(alarms=alarms, gaps=gaps, labels=np.ones((2, 4)), epsilon=EPSILON)
     assert runs.false_alarms == (1, 3)
     assert runs.found == (2, 1, 1)

@@ -5,6 +5,7 @@ from typing import Any
 import lightgbm
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from driftpace import Tracker
 from driftpace.errors import ProtocolError
@@ -102,6 +103,34 @@ def test_the_gain_is_what_following_it_brings(base: ModelAdapter, seed: int) -> 
     assert np.mean(brought) > 0.5 * before
     assert np.mean(differences) > -0.5 * before
     assert np.mean(greedy) > 3.0 * np.std(greedy) / np.sqrt(24.0)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("periods", [2, 3, 8])
+@pytest.mark.parametrize("between", [0.0, 0.1, 0.3])
+def test_the_lower_end_is_one_of_90_percent(periods: int, between: float, seed: int) -> None:
+    """The mean gain is below its lower end in one case of ten at most, however much periods differ.
+
+    Error budget: at a rate of 0.1, more than the binomial quantile of 0.9999 of 1,500 cases has a chance of 1e-4; nine cases,
+    1e-3. The normal quantile with the error of periods must fail where there are few of them, and that of rows where they differ.
+    """
+    rng = np.random.default_rng((seed, periods, int(10 * between)))
+    cases, rows = 1500, 60
+    period = np.repeat(np.arange(periods), rows)
+    weights = 0.5 ** ((periods - 1 - period) / retraining.HALF_LIFE_JUDGED)
+    above, by_rows, by_periods = 0, 0, 0
+    for _ in range(cases):
+        each = 0.5 * rng.standard_normal(len(period)) + np.repeat(between * rng.standard_normal(periods), rows)
+        mean, error = retraining.mean_and_error(each, weights, period)
+        above += mean > retraining.CONFIDENCE * error
+        around = (each - mean) * weights / weights.sum()
+        sums = around.reshape(periods, rows).sum(axis=1)
+        by_rows += mean > retraining.CONFIDENCE * np.sqrt(around @ around)
+        by_periods += mean > retraining.CONFIDENCE * np.sqrt(sums @ sums)
+    allowed = binom.ppf(0.9999, cases, 0.1)
+    assert above <= allowed
+    assert by_periods > allowed
+    assert between == 0.0 or by_rows > allowed
 
 
 def test_a_base_that_is_right_is_kept_whatever_is_asked(base: ModelAdapter) -> None:

@@ -103,7 +103,7 @@ class AdaptiveConfig:
     order that is held out for the audit, None for none. ``delay`` is how many periods late labels may be, None where they are in
     time. ``metric`` is a target in a metric, in place of the other two. With ``near_start`` the first model is expected near the
     one that the tracker starts from, how near is left to the rows. ``expanded`` says that rows have spline terms or products
-    among their last columns.
+    among their last columns; ``bands`` are numbers of last columns that are expected to drift in their own way, each of them.
     """
 
     epsilon: float | None = None
@@ -117,6 +117,7 @@ class AdaptiveConfig:
     metric: MetricTarget | None = None
     near_start: bool = False
     expanded: bool = False
+    bands: tuple[int, ...] = ()
 
     @property
     def noise_rates(self) -> tuple[float, ...]:
@@ -153,8 +154,9 @@ class AdaptiveState:
     orders where labels may be late. ``scale`` is that of residuals, learned from ``scale_rows`` rows where the loss needs it.
     ``metric`` is what is remembered of the metric in which the target is given. ``inherited`` are the banks of an earlier model
     whose drift is expected again, of which the first bank takes the probabilities of drift models and jumps. ``bands`` are
-    numbers of columns: the last ones are expanded columns, and each band of them is a block. ``expected`` says how near its start
-    the first model is expected, where models like it are known.
+    numbers of columns: each band of the last ones is a block. They are ``expanded`` columns, which explain next to nothing until
+    rows show it, or others, of which no more is expected than of slopes. ``expected`` says how near its start the first model is
+    expected, where models like it are known.
     """
 
     model: FloatArray
@@ -173,6 +175,7 @@ class AdaptiveState:
     metric: MetricMemory | None = None
     inherited: tuple[Bank, ...] = ()
     bands: tuple[int, ...] = ()
+    expanded: bool = True
     expected: ExpectedModel | None = None
 
     @property
@@ -203,8 +206,13 @@ class AdaptiveState:
     @property
     def pilot(self) -> int:
         """The rows of the very first batch. Expanded columns need fewer: until rows show it, they explain next to nothing."""
-        expanded = sum(self.bands)
+        expanded = self.expanded_columns
         return PILOT * (self.columns - expanded) + math.ceil(BAND_PILOT * expanded)
+
+    @property
+    def expanded_columns(self) -> int:
+        """The number of expanded columns."""
+        return sum(self.bands) if self.expanded else 0
 
     @property
     def output_sizes(self) -> FloatArray:
@@ -264,10 +272,12 @@ def first_state(
     noise_rates: tuple[float, ...] = FIXED_RATE,
     outputs: int = 1,
     bands: tuple[int, ...] = (),
+    *,
+    expanded: bool = True,
 ) -> AdaptiveState:
     """Return the state before the first row; ``start`` has the intercept first, and the coefficients of a column together."""
     memory = no_memory(start.size, noise_rates, outputs)
-    return AdaptiveState(model=start, intercept=intercept, memory=memory, bands=bands)
+    return AdaptiveState(model=start, intercept=intercept, memory=memory, bands=bands, expanded=expanded)
 
 
 def centered_at(state: AdaptiveState, place: FloatArray) -> AdaptiveState:
@@ -332,13 +342,13 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
     fit: AdaptiveFit | None = None
     for _ in range(_ROUNDS):
         start = white.white(state.model)
-        vague = state.parts[: len(state.parts) - len(state.bands)]
+        vague = state.parts[: len(state.parts) - len(state.bands)] if state.expanded else state.parts
         views = (
             _first_views(config, start, vague, _VAGUE * early)
             if state.expected is None
             else state.expected.views(start, vague, _VAGUE * early)
         )
-        if state.bands:
+        if len(vague) < len(state.parts):
             views += first_bands(start, state.parts[len(vague) :], early, fit)
         fit = fit_period(rows, memory, white, views, state.parts, noise, floor=floor, margin=config.noise_margin)
         if rows.quadratic and rows.effective < state.pilot:

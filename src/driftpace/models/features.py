@@ -116,6 +116,11 @@ class HeadFeatures:
         return (*scores, *(f"column {names[place]}" for place in self.kept), *components)
 
     @property
+    def bands(self) -> tuple[int, ...]:
+        """The numbers of last features that drift in their own way: the components, which seldom move as scores and columns do."""
+        return tuple(count for count in (self.basis.shape[1],) if count)
+
+    @property
     def start(self) -> FloatArray:
         """The head before the first rows: the base as it is, the intercept last."""
         scores = max(self.outputs - 1, 1)

@@ -40,8 +40,8 @@ HALF_LIFE_JUDGED = 1.5
 ALARM = 0.2
 """The share of the target that the gain must exceed for training to be due."""
 
-CONFIDENCE = 1.2816
-"""Standard errors below the estimate of its lower 90 % end."""
+CONFIDENCE_LEVEL, CONFIDENCE = 0.9, 1.2816
+"""The chance that the gain is above its lower end, and the standard errors below the estimate of that."""
 
 JUDGED_ROWS = 3_000
 """The most rows that the gain is averaged over, the newest."""
@@ -52,7 +52,8 @@ MOST_LEVERAGE = 0.5
 MOST_CORRECTIONS = 12
 """The most corrections on top of each other: a base with so many is trained from nothing."""
 
-_LEAST_CLUSTERS = 4
+_LEAST_PERIODS = 1.5
+"""With fewer periods of even weight than this, nothing is known of how much periods differ."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -219,7 +220,7 @@ def gain_of_training(
         choices += [Training(way="smooth", half_life=HALF_LIFE_JUDGED, stage=stage) for stage in range(len(falls))]
         tables.append(falls)
     table = np.concatenate(tables)
-    mean, error = _mean(_chosen(table, judged.fold, judged.weights), judged.weights, judged.ages)
+    mean, error = mean_and_error(_chosen(table, judged.fold, judged.weights), judged.weights, judged.ages)
     best = choices[int(np.argmax(table @ judged.weights))]
     return Gain(mean=mean, error=error, rows=len(judged.y), periods=len(judged.parts), best=best)
 
@@ -337,14 +338,26 @@ def _held(judged: _Judged, fold: int) -> Iterator[tuple[ScoredRows, IntArray]]:
             yield part, at
 
 
-def _mean(each: FloatArray, weights: FloatArray, period: IntArray) -> tuple[float, float]:
-    """Return the weighted mean and its standard error: the larger of that of rows and that of periods."""
+def mean_and_error(each: FloatArray, weights: FloatArray, period: IntArray) -> tuple[float, float]:
+    """Return the weighted mean and its standard error: the larger of that of rows and that of periods.
+
+    Periods of uneven weight count as few of even weight. Few of them hardly say how much they differ, so that their standard
+    error is widened as far as Student's quantile is beyond the normal one: the lower end is then one of 90 %.
+    """
+    from scipy.special import stdtrit  # slow to import, and not always needed
+
     total = float(weights.sum())
     mean = float(each @ weights) / total
-    around = (each - mean) * weights
-    by_rows = math.sqrt(float(around @ around)) / total
-    sums = np.bincount(np.unique(period, return_inverse=True)[1], weights=around)
-    if len(sums) < _LEAST_CLUSTERS:
+    around = (each - mean) * weights / total
+    by_rows = math.sqrt(float(around @ around))
+    places = np.unique(period, return_inverse=True)[1]
+    shares, sums = np.bincount(places, weights=weights) / total, np.bincount(places, weights=around)
+    concentration = float(shares @ shares)
+    if concentration * _LEAST_PERIODS > 1.0:
         return mean, by_rows
-    by_periods = math.sqrt(float(sums @ sums) * len(sums) / (len(sums) - 1.0)) / total
-    return mean, max(by_rows, by_periods)
+    seen = (
+        float(np.square(shares) @ (1.0 - 2.0 * shares + concentration)) / concentration
+    )  # of the variance of the mean
+    by_periods = math.sqrt(float(sums @ sums) / seen)
+    wider = float(stdtrit(1.0 / concentration - 1.0, CONFIDENCE_LEVEL)) / CONFIDENCE
+    return mean, max(by_rows, wider * by_periods)

@@ -154,8 +154,9 @@ class AdaptiveMethod(ModelMethod):
         """Return the state with the model before the first rows; inside, the intercept is first."""
         intercept, outputs = self.spec.fit_intercept, self.spec.outputs
         start = np.roll(start, outputs) if intercept else start.copy()
-        bands = band_sizes(state.columns) if self.config.expanded else ()
-        adaptive = first_state(start, intercept, self.config.noise_rates, outputs, bands)
+        expanded = self.config.expanded
+        bands = band_sizes(state.columns) if expanded else self.config.bands
+        adaptive = first_state(start, intercept, self.config.noise_rates, outputs, bands, expanded=expanded)
         return replace(state, coef=coef, adaptive=adaptive)
 
     def checks(self, state: AdaptiveMethodState) -> tuple[Assumption, ...]:  # noqa: ARG002

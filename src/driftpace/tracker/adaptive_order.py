@@ -232,7 +232,7 @@ def _initial_order(period: OpenPeriod, adaptive: AdaptiveState | None) -> Period
     """Return the first batch of all, when nothing is known; ``adaptive`` is None before the number of columns is."""
     limit, beyond = period.limit, period.beyond
     each = PILOT if period.config.delay is None else LATE_PILOT
-    expanded = 0 if adaptive is None else sum(adaptive.bands)
+    expanded = 0 if adaptive is None else adaptive.expanded_columns
     first = FIRST_EXPANDED if period.config.expanded else FIRST_ROWS
     wanted = first * each // PILOT if adaptive is None else adaptive.pilot + (each - PILOT) * adaptive.columns
     purpose = "the number of columns" if adaptive is None else f"the noise ({each} for each of {in_words(adaptive)})"

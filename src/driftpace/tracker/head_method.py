@@ -229,7 +229,7 @@ def _with_features(method: Any, features: HeadFeatures) -> Any:
     if isinstance(method, BudgetMethod):
         return replace(method, inner=_with_features(method.inner, features))
     spec = replace(method.spec, features=len(features.names), start=features.start)
-    return replace(method, spec=spec, config=replace(method.config, near_start=True))
+    return replace(method, spec=spec, config=replace(method.config, near_start=True, bands=features.bands))
 
 
 def _features_of(

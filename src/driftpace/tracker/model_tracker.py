@@ -147,7 +147,8 @@ class ModelTracker:
                 self._loss, features=max(base.outputs - 1, 1) + columns + head.components, **self._given
             )
         made = self._tracker(self._loss, features=len(features.names), start=features.start, **self._given)
-        return self._tracker.from_snapshot(*near_start(*made.snapshot()))
+        method, state = made.snapshot()
+        return self._tracker.from_snapshot(*near_start(method, state, features.bands))
 
     @property
     def head(self) -> Tracker:

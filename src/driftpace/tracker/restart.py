@@ -7,13 +7,18 @@ from driftpace.tracker.adaptive_method import AdaptiveMethod
 from driftpace.tracker.budget_method import BudgetMethod
 
 
-def near_start(method: Any, state: Any) -> tuple[Any, Any]:
-    """Return a method that expects its first model near the one it starts from, and its state."""
+def near_start(method: Any, state: Any, bands: tuple[int, ...] = ()) -> tuple[Any, Any]:
+    """Return a method that expects its first model near the one it starts from, and its first state.
+
+    ``bands`` are numbers of last columns that drift in their own way, each of them.
+    """
     if isinstance(method, BudgetMethod):
-        inner, held = near_start(method.inner, state.inner)
+        inner, held = near_start(method.inner, state.inner, bands)
         return replace(method, inner=inner), replace(state, inner=held)
     assert isinstance(method, AdaptiveMethod)
-    return replace(method, config=replace(method.config, near_start=True)), state
+    adaptive = None if state.adaptive is None else replace(state.adaptive, bands=bands, expanded=False)
+    config = replace(method.config, near_start=True, bands=bands)
+    return replace(method, config=config), replace(state, adaptive=adaptive)
 
 
 def restarted(method: Any, state: Any, *, before: Any) -> tuple[Any, Any]:
