@@ -9,7 +9,12 @@ from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.cross_decomposition import PLSRegression
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge, TweedieRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsRegressor
@@ -160,6 +165,17 @@ def test_models_that_cannot_be_used_are_refused(rng: np.random.Generator) -> Non
             adapt(model)
     assert adapt(LinearRegression().fit(X, y[:, None])).checked_scores(X, 60, "test").shape == (60, 1)
     assert adapt(PLSRegression(2).fit(X, y)).checked_scores(X, 60, "test").shape == (60, 1)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, HistGradientBoostingClassifier, LogisticRegression])
+def test_a_model_has_the_same_bytes_whenever_they_are_written(kind: Any, rng: np.random.Generator) -> None:
+    X = rng.standard_normal((80, 3))
+    model = make_pipeline(StandardScaler(), kind()).fit(X, X[:, 0] > 0.0)
+    first = adapt(model).dump()
+    again = SklearnAdapter.restore(first)
+    assert adapt(model).dump() == first
+    assert again.dump() == SklearnAdapter.restore(first).dump() == first
+    np.testing.assert_array_equal(again.scores(X), adapt(model).scores(X))
 
 
 def test_a_model_of_types_that_are_not_trusted_is_not_saved(rng: np.random.Generator) -> None:

@@ -42,6 +42,13 @@ def adapter_of(model: Any, *, owner: str) -> ModelAdapter:
             owner=owner,
             name="model",
         )
+    if adapter.hard:
+        raise ParameterError(
+            f"must give probabilities or scores, which a head needs; {type(adapter.model).__name__} predicts labels only. Follow "
+            "it with Tracker.for_model(model, head=False).",
+            owner=owner,
+            name="model",
+        )
     if getattr(adapter, "needs_model", False):
         raise ParameterError(
             "must be a model that is saved whole; of this one only the weights are.", owner=owner, name="model"

@@ -1,13 +1,15 @@
 """LightGBM: boosters, and estimators with the interface of scikit-learn."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from driftpace.errors import DataError, ParameterError
-from driftpace.models.adapter import ModelAdapter, Task, check_task, class_labels
+from driftpace.errors import ParameterError
+from driftpace.models.adapter import ModelAdapter, Task, check_task, class_labels, library_errors
 from driftpace.models.packing import stages_of
+from driftpace.models.rows import category_columns
 from driftpace.typing import FloatArray, IntArray
 
 _TASKS: dict[str, Task] = {
@@ -62,6 +64,23 @@ class LightGBMAdapter(ModelAdapter):
         if self.task in ("classification", "multiclass"):
             self.labels = class_labels(max(self._each, 2), labels)
 
+    def categories(self, X: Any) -> Mapping[str, Sequence[Any]]:
+        """Return the categories of pandas that the booster was trained on, in the order of the columns that have some.
+
+        LightGBM keeps no names of these columns: they are those of the rows, or those that it splits by category.
+        """
+        known = self.model.pandas_categorical or []
+        names = category_columns(X)
+        if self.columns is not None and len(names) != len(known):
+            names = tuple(self.columns[place] for place in self._categorical)
+        return dict(zip(names, known, strict=True)) if len(names) == len(known) else {}
+
+    @property
+    def _categorical(self) -> list[int]:
+        """The columns that are split by category."""
+        given = self.model.params.get("categorical_feature", self.model.params.get("categorical_column", []))
+        return sorted(int(place) for place in (given if isinstance(given, list) else [given]) if str(place).isdigit())
+
     def scores(self, X: Any) -> FloatArray:
         """Return the raw scores."""
         return np.asarray(self.model.predict(X, raw_score=True), dtype=np.float64)
@@ -100,13 +119,12 @@ class LightGBMAdapter(ModelAdapter):
             label=y,
             weight=sample_weight,
             init_score=None if offset is None else np.asarray(offset).reshape((len(y), -1) if self._each > 1 else -1),
+            categorical_feature=self._categorical,
             params={"verbosity": -1},
         )
         rounds = max(self.model.num_trees() // self._each, 1)
-        try:
+        with library_errors("be trained on", None):
             booster = lightgbm.train(params, data, num_boost_round=rounds)
-        except lightgbm.basic.LightGBMError as error:
-            raise DataError(f"must be rows that LightGBM can train on; it said: {error}", name="X") from error
         return LightGBMAdapter(booster, labels=self.labels)
 
     def dump(self) -> bytes:

@@ -15,10 +15,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftpace.errors import DataError
 from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.losses.softmax import helmert
-from driftpace.models.adapter import ModelAdapter
+from driftpace.models.adapter import ModelAdapter, library_errors
 from driftpace.models.rows import join, take
 from driftpace.models.smooth import SmoothCorrection
 from driftpace.typing import FloatArray, IntArray
@@ -159,7 +158,8 @@ def train(
     offset = None
     if how.way == "correction":
         offset = np.concatenate([part.scores[at] for part, at in chosen if part.scores is not None])
-    return base.refit(X, y, sample_weight=weights / weights.mean(), offset=offset)
+    with library_errors("be trained on", None):
+        return base.refit(X, y, sample_weight=weights / weights.mean(), offset=offset)
 
 
 def smooth_correction(
@@ -187,6 +187,8 @@ def gain_of_training(
 ) -> Gain | None:
     """Return what training the base again would gain; None where rows are too few, or of one class.
 
+    DataError where the library of the model does not train on parts of the rows, such as folds of one class.
+
     Parameters
     ----------
     base : ModelAdapter
@@ -207,13 +209,10 @@ def gain_of_training(
         return None
     choices: list[Training] = []
     tables: list[FloatArray] = []
-    try:
-        for how in _offers(base):
-            falls = _falls(base, loss, parts, judged, how)
-            choices += [Training(way=how.way, half_life=how.half_life, stage=stage) for stage in range(len(falls))]
-            tables.append(falls)
-    except DataError:  # such as folds of one class, which not every library trains on
-        return None
+    for how in _offers(base):
+        falls = _falls(base, loss, parts, judged, how)
+        choices += [Training(way=how.way, half_life=how.half_life, stage=stage) for stage in range(len(falls))]
+        tables.append(falls)
     if columns is not None and isinstance(loss, LinearLoss) and base.corrections < MOST_CORRECTIONS:
         falls = _smooth_falls(loss, judged, columns)
         choices += [Training(way="smooth", half_life=HALF_LIFE_JUDGED, stage=stage) for stage in range(len(falls))]
@@ -319,7 +318,8 @@ def _falls(
         model = train(base, parts, how, now=judged.now, rows=kept)
         held = np.flatnonzero(judged.fold == one)
         X = join([take(part.X, held_of) for part, held_of in _held(judged, one)])
-        scores = model.staged_scores(X).reshape(-1, len(held), judged.scores.shape[1])
+        with library_errors("score", None):
+            scores = model.staged_scores(X).reshape(-1, len(held), judged.scores.shape[1])
         if how.way == "correction":
             scores = scores + judged.scores[held]
         if falls is None:

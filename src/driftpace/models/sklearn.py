@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.errors import DataError, ParameterError
+from driftpace.errors import ParameterError
 from driftpace.models.adapter import (
     LEAST_PROBABILITY,
     ModelAdapter,
@@ -12,10 +12,11 @@ from driftpace.models.adapter import (
     check_shares,
     check_task,
     class_labels,
+    library_errors,
     log_odds,
-    one_line,
     plain,
 )
+from driftpace.models.archive import canonical
 from driftpace.models.packing import pack, unpack
 from driftpace.typing import FloatArray, IntArray
 
@@ -161,12 +162,8 @@ class SklearnAdapter(ModelAdapter):
             targets = y - np.asarray(offset).reshape(-1)
         elif self.labels is not None:
             targets = np.asarray(self.labels)[y.astype(np.int64)]
-        try:
+        with library_errors("be trained on", None):
             fit_weighted(model, X, targets, sample_weight)
-        except ValueError as error:
-            raise DataError(
-                f"must be rows that the model can be trained on; it said: {one_line(error)}", name="X"
-            ) from error
         made = SklearnAdapter(model, task="counts" if self.task == "counts" else None)
         made.task, made.labels = self.task, self.labels  # some classes may have no rows
         return made
@@ -179,7 +176,7 @@ class SklearnAdapter(ModelAdapter):
         _check_types(
             data, "Tracker.save", "Wrap the model in an adapter of your own, and give it again to Tracker.load."
         )
-        return pack(data, task=self.task, labels=self.labels)
+        return pack(canonical(data), task=self.task, labels=self.labels)
 
     @classmethod
     def restore(cls, data: bytes, *, model: Any = None) -> "SklearnAdapter":  # noqa: ARG003

@@ -1,12 +1,13 @@
 """XGBoost: boosters of trees, and estimators with the interface of scikit-learn."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from driftpace.errors import DataError, ParameterError
-from driftpace.models.adapter import ModelAdapter, Task, check_task, class_labels, one_line
+from driftpace.errors import ParameterError
+from driftpace.models.adapter import ModelAdapter, Task, check_task, class_labels, library_errors
 from driftpace.models.packing import pack, stages_of, unpack
 from driftpace.models.rows import count_rows, is_matrix
 from driftpace.models.ubj import check_whole
@@ -88,6 +89,13 @@ class XGBoostAdapter(ModelAdapter):
         named = {"feature_names": self.columns, "feature_types": self.model.feature_types} if is_matrix(X) else {}
         return xgboost.DMatrix(X, enable_categorical=True, nthread=1, **named, **targets)
 
+    def categories(self, X: Any) -> Mapping[str, Sequence[Any]]:  # noqa: ARG002
+        """Return the categories that the booster was trained on, which its file has too."""
+        if self.columns is None or not hasattr(self.model, "get_categories"):  # which boosters have since XGBoost 3.1
+            return {}
+        found = self.model.get_categories(export_to_arrow=True).to_arrow()
+        return {name: words.to_pylist() for name, words in found if words is not None}
+
     def scores(self, X: Any) -> FloatArray:
         """Return the margins."""
         return self._margins(self._matrix(X), self._rounds)
@@ -134,11 +142,9 @@ class XGBoostAdapter(ModelAdapter):
         if offset is not None:
             margin = np.asarray(offset).reshape(len(y), -1).squeeze(axis=1) if self.outputs == 1 else offset
             params["base_score"] = 0.0 if self.objective == "binary:logitraw" else _NEUTRAL[self.task]
-        try:
+        with library_errors("be trained on", None):
             data = self._matrix(X, label=y, weight=sample_weight, base_margin=margin)
             booster = xgboost.train(params, data, num_boost_round=self._rounds)
-        except (xgboost.core.XGBoostError, ValueError) as error:
-            raise DataError(f"must be rows that XGBoost can train on; it said: {one_line(error)}", name="X") from error
         return XGBoostAdapter(booster, labels=self.labels)
 
     def dump(self) -> bytes:

@@ -423,8 +423,9 @@ class Tracker(FittedModel):
         task, labels : str and sequence, optional
             What the model predicts ("regression", "classification", "multiclass" or "counts") where it does not say it, as
             functions and torch modules, and the labels of its classes.
-        trained_until : object, optional
-            The time of the last row that the model was trained on; ``tell(times=)`` then refuses earlier rows.
+        trained_until : date, str or number, optional
+            When the last row is from that the model was trained on: a date, a month or the like in any spelling, to whose end it
+            counts, or a number such as that of a period. ``tell(times=)`` then refuses rows that are not later.
         rng : int or numpy.random.Generator, optional
             A seed.
         **options
