@@ -59,6 +59,7 @@ def tell(
     from driftpace.cli.options import user_name
     from driftpace.cli.stores import opened_campaign
     from driftpace.errors import ParameterError
+    from driftpace.progress import Progress
 
     if close and part:
         raise ParameterError("--close must not be used with --part; got both.")
@@ -84,7 +85,7 @@ def tell(
             storage=storage,
         )
         return
-    with opened_campaign(storage, name) as campaign:
+    with opened_campaign(storage, name) as campaign, Progress():
         options: dict[str, Any] = {
             "key": key,
             "final": True if close else False if part else None,

@@ -20,6 +20,7 @@ from driftpace.losses.softmax import helmert
 from driftpace.models.adapter import ModelAdapter, library_errors
 from driftpace.models.rows import join, take
 from driftpace.models.smooth import SmoothCorrection
+from driftpace.progress import over
 from driftpace.typing import FloatArray, IntArray
 
 Way = Literal["correction", "fresh", "smooth"]
@@ -35,6 +36,8 @@ HALF_LIVES: dict[Way, tuple[float, ...]] = {"correction": (8.0,), "fresh": (2.0,
 
 HALF_LIFE_JUDGED = 1.5
 """Periods after which a row counts half when the gain is averaged."""
+
+_WORDS: dict[Way, str] = {"correction": "a correction", "fresh": "from nothing", "smooth": "a smooth correction"}
 
 ALARM = 0.2
 """The share of the target that the gain must exceed for training to be due."""
@@ -308,7 +311,10 @@ def _falls(
     places = {id(part): place for place, part in enumerate(judged.parts)}
     before = losses_of(loss, judged.scores, judged.y)
     falls: FloatArray | None = None
-    for one in np.unique(judged.fold):
+    folds = np.unique(judged.fold)
+    for one in over(
+        folds, f"gain of training again ({_WORDS[how.way]}, half-life {how.half_life:g})", total=len(folds)
+    ):
         kept = [
             np.flatnonzero(judged.fold[judged.of_part(places[id(part)])] != one)
             if id(part) in places

@@ -20,6 +20,7 @@ from driftpace.models import (
 )
 from driftpace.models.retraining import ALARM, LEAST_ROWS, Gain
 from driftpace.models.rows import join
+from driftpace.progress import over
 from driftpace.records import Retraining
 from driftpace.typing import FloatArray
 
@@ -183,5 +184,5 @@ def trained_again(
         assert isinstance(loss, LinearLoss)
         smooth = smooth_correction(loss, rows, how, now=now, window=window, columns=lambda X: features.smooth(base, X))
         return CorrectedAdapter(base, features, matrix, smooth)
-    trained = train(base, rows, how, now=now).stage(how.stage)
+    (trained,) = [train(base, rows, each, now=now).stage(each.stage) for each in over([how], "training", total=1)]
     return trained if how.way == "fresh" else CorrectedAdapter(base, features, matrix, trained)

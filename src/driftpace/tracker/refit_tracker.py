@@ -23,6 +23,7 @@ from driftpace.models import (
 )
 from driftpace.models.learning_curve import LearningCurve, MeasuredCurve
 from driftpace.models.rows import alike, count_rows, read_features, take
+from driftpace.progress import over
 from driftpace.records import Outcome, Request, StepReport
 from driftpace.storage import write_state
 from driftpace.storage.codec import decode, encode
@@ -356,7 +357,7 @@ class RefitTracker:
         fold = np.arange(len(part)) % FOLDS
         falls = np.zeros((len(HALF_LIVES), len(SHARES), len(part)))
         try:
-            for one in range(FOLDS):
+            for one in over(range(FOLDS), "learning curve", total=FOLDS):
                 held, kept = np.flatnonzero(fold == one), np.flatnonzero(fold != one)
                 X = take(part.X, held)
                 for place, half_life in enumerate(HALF_LIVES):
