@@ -10,6 +10,7 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
 from sklearn.ensemble import RandomForestRegressor, VotingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -284,8 +285,11 @@ def test_files_that_are_no_models_leave_nothing_behind(
 def test_a_model_of_categories_is_refused(rng: np.random.Generator) -> None:
     rows = pd.DataFrame({"a": rng.standard_normal(200), "city": pd.Categorical(rng.choice(["Oslo", "Rome"], 200))})
     model = lightgbm.LGBMRegressor(n_estimators=3, verbose=-1).fit(rows, rows["a"])
-    with pytest.raises(ParameterError, match="categories of pandas"):
+    with pytest.raises(ParameterError, match="trained on categories"):
         create(MemoryStore(), model)
+    other = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True).fit(rows, rows["a"])
+    with pytest.raises(ParameterError, match="trained on categories"):
+        create(MemoryStore(), other)
 
 
 def test_another_base_must_fit_the_campaign(base: Any, file: Path, rng: np.random.Generator) -> None:
@@ -318,7 +322,6 @@ def test_another_base_must_fit_the_campaign(base: Any, file: Path, rng: np.rando
 
 
 def test_a_model_of_xgboost_is_kept_as_its_json(rng: np.random.Generator, tmp_path: Path) -> None:
-    xgboost = pytest.importorskip("xgboost")
     rows = pd.DataFrame(table(1000, rng))
     xgboost.XGBRegressor(n_estimators=20, n_jobs=1).fit(rows[COLUMNS], rows["price"]).save_model(tmp_path / "m.json")
     store = MemoryStore()

@@ -63,6 +63,8 @@ class ModelAdapter(ABC):
     """Whether :meth:`restore` needs the model again, because only its weights are saved."""
     takes_offset: bool = False
     """Whether :meth:`refit` can start from given scores."""
+    loss_name: str | None = None
+    """The loss that it was trained for, such as "quantile(0.9)", where it is not that of its task."""
     hard: bool = False
     """Whether its scores only say which class is predicted: no head can use them, and its loss is the share of errors."""
     corrections: int = 0

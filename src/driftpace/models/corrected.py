@@ -35,6 +35,7 @@ class CorrectedAdapter(ModelAdapter):
         self.base, self.head, self.coef, self.correction = base, features, coef, correction
         self.corrections = base.corrections + 1
         self.task, self.labels, self.columns, self.features = base.task, base.labels, base.columns, base.features
+        self.loss_name = base.loss_name
         self.takes_offset = self._library.takes_offset
         self.needs_model = self._library.needs_model or base.needs_model
         self.format = None if base.format is None or self._library.format is None else "corrected"

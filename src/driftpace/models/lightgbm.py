@@ -14,7 +14,8 @@ from driftpace.typing import FloatArray, IntArray
 
 _TASKS: dict[str, Task] = {
     **dict.fromkeys(("regression", "regression_l1", "huber", "fair", "mape", "mean_squared_error"), "regression"),
-    "poisson": "counts",
+    "quantile": "regression",
+    **dict.fromkeys(("poisson", "gamma", "tweedie"), "counts"),
     "binary": "classification",
     "multiclass": "multiclass",
 }
@@ -22,6 +23,7 @@ _KEPT = (
     *("learning_rate", "num_leaves", "max_depth", "min_data_in_leaf", "min_sum_hessian_in_leaf", "bagging_fraction"),
     *("bagging_freq", "feature_fraction", "lambda_l1", "lambda_l2", "min_gain_to_split", "max_bin", "boosting"),
     *("extra_trees", "cat_smooth", "cat_l2", "max_cat_threshold", "linear_tree", "seed"),
+    *("alpha", "fair_c", "tweedie_variance_power"),  # of objectives
 )
 """The settings of a model that one trained again keeps."""
 
@@ -57,12 +59,20 @@ class LightGBMAdapter(ModelAdapter):
         self.objective = objective[0]
         self.task = _TASKS[self.objective]
         check_task(self.task, task)
+        self.loss_name = self._loss_name()
         self._each = model.num_model_per_iteration()
         self.features = model.num_feature()
         names = tuple(model.feature_name())
         self.columns = None if names == tuple(f"Column_{place}" for place in range(self.features)) else names
         if self.task in ("classification", "multiclass"):
             self.labels = class_labels(max(self._each, 2), labels)
+
+    def _loss_name(self) -> str | None:
+        if self.objective == "quantile":
+            return f"quantile({float(self.model.params.get('alpha', 0.9)):g})"
+        if self.objective == "tweedie":
+            return f"tweedie({float(self.model.params.get('tweedie_variance_power', 1.5)):g})"
+        return "gamma" if self.objective == "gamma" else None
 
     def categories(self, X: Any) -> Mapping[str, Sequence[Any]]:
         """Return the categories of pandas that the booster was trained on, in the order of the columns that have some.

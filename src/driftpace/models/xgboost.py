@@ -15,7 +15,8 @@ from driftpace.typing import FloatArray, IntArray
 
 _TASKS: dict[str, Task] = {
     **dict.fromkeys(("reg:squarederror", "reg:pseudohubererror", "reg:absoluteerror"), "regression"),
-    "count:poisson": "counts",
+    "reg:quantileerror": "regression",
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "counts"),
     **dict.fromkeys(("binary:logistic", "binary:logitraw"), "classification"),
     **dict.fromkeys(("multi:softprob", "multi:softmax"), "multiclass"),
 }
@@ -74,6 +75,7 @@ class XGBoostAdapter(ModelAdapter):
                 owner="adapt",
                 name="model",
             )
+        self._objective_settings, self.loss_name = _loss_of(config["objective"])
         if int(config["learner_model_param"].get("num_target", "1")) > 1:
             raise ParameterError("must have one target; got a booster of several.", owner="adapt", name="model")
         self.task = _TASKS[self.objective]
@@ -134,7 +136,7 @@ class XGBoostAdapter(ModelAdapter):
         trees = trees.get("gbtree", trees)  # dart has its trees inside
         params = {name: value for name, value in trees["tree_train_param"].items() if name in _KEPT and value != ""}
         params |= {name: trees["gbtree_model_param"][name] for name in ("num_parallel_tree",)}
-        params |= {"objective": self.objective, "nthread": 1, "seed": 0, "verbosity": 0}
+        params |= {"objective": self.objective, **self._objective_settings, "nthread": 1, "seed": 0, "verbosity": 0}
         if self.task == "multiclass":
             assert self.labels is not None
             params["num_class"] = len(self.labels)
@@ -158,6 +160,21 @@ class XGBoostAdapter(ModelAdapter):
         booster = load_bytes(raw)
         booster.load_config(facts["config"])
         return cls(booster, labels=facts["labels"])
+
+
+def _loss_of(objective: Any) -> tuple[dict[str, float], str | None]:
+    """Return the settings of an objective and the loss of that name; refuse several quantiles at once."""
+    if objective["name"] == "reg:quantileerror":
+        quantiles = json.loads(objective["quantile_loss_param"]["quantile_alpha"])
+        if len(quantiles) != 1:
+            raise ParameterError(
+                f"must be of one quantile; got a booster of {len(quantiles)}.", owner="adapt", name="model"
+            )
+        return {"quantile_alpha": quantiles[0]}, f"quantile({quantiles[0]:g})"
+    if objective["name"] == "reg:tweedie":
+        power = float(objective["tweedie_regression_param"]["tweedie_variance_power"])
+        return {"tweedie_variance_power": power}, f"tweedie({power:.6g})"
+    return {}, "gamma" if objective["name"] == "reg:gamma" else None
 
 
 def from_estimator(model: Any, *, task: str | None = None, labels: Any = None) -> XGBoostAdapter:

@@ -10,7 +10,16 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.errors import DataError, ParameterError, ProtocolError
-from driftpace.losses import LinearLoss, LogisticLoss, PoissonLoss, SoftmaxLoss, SquaredLoss, VectorLoss, classifies
+from driftpace.losses import (
+    LinearLoss,
+    LogisticLoss,
+    PoissonLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+    VectorLoss,
+    classifies,
+    get_loss,
+)
 from driftpace.models import (
     Head,
     HeadFeatures,
@@ -614,7 +623,11 @@ def track_model(
 def loss_of(base: ModelAdapter, loss: Any, owner: str) -> LinearLoss | VectorLoss:
     """Return the loss of a model's task, or the one that was given for it."""
     made: LinearLoss | VectorLoss
-    if base.task == "multiclass":
+    if base.loss_name is not None:
+        named = get_loss(base.loss_name, l2=0.0 if base.task == "regression" else 1e-4)
+        assert isinstance(named, LinearLoss)
+        made = named
+    elif base.task == "multiclass":
         made = SoftmaxLoss(l2=1e-4, classes=base.outputs)
     else:
         made = {"regression": SquaredLoss(), "classification": LogisticLoss(l2=1e-4), "counts": PoissonLoss(l2=1e-4)}[
