@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIN := -c constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: demo example reproduce test test-all check servers docs dist label-studio adapters mlflow platforms engines bench study seeds clean
+.PHONY: demo example reproduce test test-all check servers docs dist label-studio adapters adapters-apart mlflow platforms engines bench study seeds clean
 
 # Incomes of 30 surveys, bought anew as the labels of a drifting model: what it costs, what else would, and a report.
 demo: $(VENV)/.demo
@@ -27,6 +27,7 @@ test-all: check servers
 	$(BIN)/pytest -n 2 --dist worksteal
 	$(MAKE) label-studio
 	$(MAKE) adapters
+	$(MAKE) adapters-apart
 	$(MAKE) mlflow
 	$(MAKE) platforms
 	$(MAKE) engines
@@ -66,6 +67,10 @@ label-studio: $(VENV)/.dev
 adapters:
 	test -x .venv-adapters/bin/pytest || ($(PYTHON) -m venv .venv-adapters && .venv-adapters/bin/pip install --quiet $(PIN) -e '.[adapters]')
 	.venv-adapters/bin/pytest tests/models docs/howto/any-model.md
+
+# Each adapter in an environment of its own, with nothing but the extra of its library.
+adapters-apart:
+	bash scripts/try_adapters.sh
 
 # A campaign in a real store of MLflow, in an environment of its own, whose requirements contradict those of other packages.
 mlflow:

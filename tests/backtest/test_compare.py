@@ -1,5 +1,6 @@
 """Comparisons of kinds of models: what is bought and measured, the frontier, the advice, and refusals."""
 
+import html
 import json
 from pathlib import Path
 from typing import Any
@@ -7,11 +8,13 @@ from typing import Any
 import lightgbm
 import numpy as np
 import pytest
+import xgboost
 
 import driftpace
+from driftpace.backtest import from_json, to_json
 from driftpace.backtest.compare_result import ComparedModel, ModelComparison
 from driftpace.errors import DataError, ParameterError
-from driftpace.report import compare_report
+from driftpace.report import backtest_report, compare_report
 
 PERIODS, ROWS = 6, 150
 
@@ -154,10 +157,69 @@ class TestRefusals:
             (wide, "must take the 2 columns x, z; got a model of 3"),
             (classes, "must predict the target, regression; got a model for classification"),
             (tmp_path / "none.txt", "must be a file"),
-            (broken, "saved as text; 'model.txt' is none"),
+            (broken, "must be a model as LightGBM text, XGBoost JSON"),
+            (lambda X: X[:, 0], "must be given with a function"),
         ):
             with pytest.raises(ParameterError, match=sentence):
                 driftpace.compare_models(waves, period="month", target="y", model=model)
+
+
+def test_trees_of_a_library_by_its_name(waves: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"period": "month", "target": "y", "epsilon": [0.05], "runs": 1, "progress": False}
+    for library, name in (("xgboost", "XGBoost"), ("sklearn", "HistGradientBoostingRegressor")):
+        found = driftpace.compare_models(waves, models=["linear", library], **given)
+        assert found.learner == name
+        assert {each.kind for each in found.models} == {"reference", "frozen", "linear", "trees"}
+        assert found.reference.loss < 0.5 * of(found, "linear")[0].loss
+    with pytest.raises(ParameterError, match=r"must name one library of trees.*got lightgbm and xgboost"):
+        driftpace.compare_models(waves, models=["lightgbm", "xgboost"], **given)
+    model = lightgbm.LGBMRegressor(n_estimators=2, verbose=-1).fit(
+        np.zeros((50, 2)) + np.arange(50)[:, None], range(50)
+    )
+    with pytest.raises(ParameterError, match="must be a model of xgboost, which models names; got LightGBM"):
+        driftpace.compare_models(waves, models=["xgboost"], model=model, **given)
+
+
+def test_a_json_file_of_xgboost_is_trained_anew(waves: dict[str, Any], tmp_path: Path) -> None:
+    X = np.column_stack([waves["x"], waves["z"]])
+    model = xgboost.XGBRegressor(n_estimators=7, n_jobs=1).fit(X, waves["y"])
+    model.save_model(tmp_path / "model.json")
+    found = driftpace.compare_models(
+        waves, period="month", target="y", model=tmp_path / "model.json", models=["trees"], runs=1, progress=False
+    )
+    assert found.learner == "XGBoost"
+
+
+def test_a_backtest_with_kinds_of_models(waves: dict[str, Any]) -> None:
+    given: dict[str, Any] = {
+        "period": "month",
+        "target": "y",
+        "epsilon": 0.05,
+        "runs": 2,
+        "workers": 1,
+        "baselines": [],
+    }
+    plain = driftpace.backtest(waves, **given)
+    result = driftpace.backtest(waves, models=["linear", "lightgbm"], **given)
+    assert plain.comparison is None
+    assert result.comparison is not None
+    assert {each.kind for each in result.comparison.models} == {"reference", "frozen", "linear", "trees"}
+    assert of(result.comparison, "linear")[0].epsilon == 0.05
+    again = from_json(to_json(result))
+    assert again.comparison == result.comparison
+    assert from_json(to_json(plain)).comparison is None
+    page = backtest_report(result)
+    assert "What accuracy costs" in page
+    assert html.escape(result.comparison.advice, quote=False) in page
+    assert "trees fitted again" in page
+    assert "What accuracy costs" not in backtest_report(plain)
+    for wrong, sentence in (
+        ({"models": ["forest"]}, "models"),
+        ({"models": []}, "must be a list of linear, head, trees"),
+        ({"loss": driftpace.HuberLoss()}, "loss=.*must be None with models"),
+    ):
+        with pytest.raises(ParameterError, match=sentence):
+            driftpace.backtest(waves, **{"models": ["linear"], **given, **wrong})
 
 
 def test_a_model_file_gives_the_settings(waves: dict[str, Any], tmp_path: Path) -> None:

@@ -10,12 +10,16 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import xgboost
+from sklearn.ensemble import RandomForestRegressor, VotingClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from driftpace import Tracker
 from driftpace.campaign import Campaign, Definition, export_campaign, import_campaign
+from driftpace.campaign.base_model import with_model
 from driftpace.campaign.records import CheckVerdict
 from driftpace.cli.doctor import _check_campaign
-from driftpace.errors import DriftpaceError, ParameterError, ProtocolError, StateFileError
+from driftpace.errors import DataError, DriftpaceError, ParameterError, ProtocolError, StateFileError
 from driftpace.models import FunctionAdapter, stored
 from driftpace.storage import MemoryStore
 from driftpace.typing import FloatArray
@@ -281,8 +285,11 @@ def test_files_that_are_no_models_leave_nothing_behind(
 def test_a_model_of_categories_is_refused(rng: np.random.Generator) -> None:
     rows = pd.DataFrame({"a": rng.standard_normal(200), "city": pd.Categorical(rng.choice(["Oslo", "Rome"], 200))})
     model = lightgbm.LGBMRegressor(n_estimators=3, verbose=-1).fit(rows, rows["a"])
-    with pytest.raises(ParameterError, match="categories of pandas"):
+    with pytest.raises(ParameterError, match="trained on categories"):
         create(MemoryStore(), model)
+    other = xgboost.XGBRegressor(n_estimators=3, enable_categorical=True).fit(rows, rows["a"])
+    with pytest.raises(ParameterError, match="trained on categories"):
+        create(MemoryStore(), other)
 
 
 def test_another_base_must_fit_the_campaign(base: Any, file: Path, rng: np.random.Generator) -> None:
@@ -315,7 +322,6 @@ def test_another_base_must_fit_the_campaign(base: Any, file: Path, rng: np.rando
 
 
 def test_a_model_of_xgboost_is_kept_as_its_json(rng: np.random.Generator, tmp_path: Path) -> None:
-    xgboost = pytest.importorskip("xgboost")
     rows = pd.DataFrame(table(1000, rng))
     xgboost.XGBRegressor(n_estimators=20, n_jobs=1).fit(rows[COLUMNS], rows["price"]).save_model(tmp_path / "m.json")
     store = MemoryStore()
@@ -331,6 +337,68 @@ def test_a_model_of_xgboost_is_kept_as_its_json(rng: np.random.Generator, tmp_pa
 def test_the_definition_says_which_model_it_has(file: Path) -> None:
     first = create(MemoryStore(), file).definition.model
     assert first is not None
-    campaign = create(MemoryStore(), file, model={**first, "trained_until": "2026-03"})
+    campaign = create(MemoryStore(), file, model={**first, "trained_until": "2026-03"}, period="sold:month")
     assert campaign.definition.model == {**first, "trained_until": "2026-03"}
+
+
+@pytest.mark.parametrize("until", ["2026-03-31", "31.03.2026", "Mar 2026", "2026Q1"])
+def test_rows_that_the_model_may_have_seen_are_refused_whatever_their_dates_look_like(
+    until: str, file: Path, rng: np.random.Generator
+) -> None:
+    campaign = create(MemoryStore(), file, model={"trained_until": until}, period="sold:month")
+    campaign.ask(key="2026-03")
+    early = {**table(3, rng), "sold": ["31.03.2026", "30.03.2026", "31.03.2026"]}
+    entries = len(campaign.log())
+    with pytest.raises(DataError, match=f"must be after {until}.*row 1 is from '31.03.2026'"):
+        campaign.tell_table(early)
+    with pytest.raises(DataError, match="must be a table"):
+        campaign.tell(features(table(3, rng)), np.zeros(3))
+    assert len(campaign.log()) == entries
+    later = create(MemoryStore(), file, model={"trained_until": until}, period="sold:month")
+    later.ask(key="2026-04")
+    assert later.tell_table({**table(3, rng), "sold": ["01.04.2026", "15.04.2026", "30.04.2026"]}).rows == 3
+
+
+@pytest.mark.parametrize(
+    ("until", "period", "wrong"),
+    [
+        ("soon", "sold:month", "must be a date, such as 2026-01-31"),
+        ("03/04/2026", "sold:month", "must be a date, such as 2026-01-31"),
+        ("2026-03", None, "must go with a period of dates"),
+        ("2026-03", "wave", "must go with a period of dates"),
+    ],
+)
+def test_a_date_of_training_that_no_row_can_be_compared_with_is_refused(
+    until: str, period: str | None, wrong: str, file: Path
+) -> None:
+    store = MemoryStore()
+    with pytest.raises(ParameterError, match=wrong):
+        create(store, file, model={"trained_until": until}, period=period)
+    assert store.count() == 0
+
+
+def test_a_model_of_scikit_learn_is_followed_from_its_file(rng: np.random.Generator, tmp_path: Path) -> None:
+    io = pytest.importorskip("skops.io")
+    rows = pd.DataFrame(table(600, rng))
+    forest = RandomForestRegressor(10, max_depth=5, random_state=0).fit(rows[COLUMNS], rows["price"])
+    io.dump(forest, tmp_path / "forest.skops")
+    store = MemoryStore()
+    first, _, _ = with_model(PLAIN, tmp_path / "forest.skops")
+    campaign = create(store, tmp_path / "forest.skops", model=first["model"])
+    run(campaign, rng, 3, rows=120, extra=1.0)
+    campaign.retrain(reason="the alarm")
+    run(campaign, rng, 1)
+    assert _check_campaign(store, "flats").verdict is CheckVerdict.PASS
+
+
+def test_a_model_of_labels_only_is_refused(base: Any, file: Path, rng: np.random.Generator) -> None:
+    rows = pd.DataFrame(table(100, rng))
+    vote = VotingClassifier([("tree", DecisionTreeClassifier())]).fit(rows[COLUMNS], rows["price"] > 0.0)
+    store = MemoryStore()
+    with pytest.raises(ParameterError, match=r"VotingClassifier predicts labels only.*head=False"):
+        create(store, vote)
+    assert store.count() == 0
+    campaign = create(store, file)
+    with pytest.raises(ParameterError, match="predicts labels only"):
+        campaign.retrain(vote, reason="new")
     assert Definition.of(campaign.definition.to_values()) == campaign.definition

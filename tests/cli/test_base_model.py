@@ -7,6 +7,8 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
+from sklearn.ensemble import RandomForestRegressor
 
 from tests.cli.loop import Run, content
 
@@ -87,6 +89,27 @@ def test_taking_back_rows_that_trained_the_base_is_said(flats: Path, run: Run) -
     assert "the base was trained on these rows" not in run(*given)[1]
 
 
+def test_a_model_of_scikit_learn_is_followed_from_its_file(flats: Path, run: Run, rng: np.random.Generator) -> None:
+    rows = table(400, rng)
+    forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(rows[["area", "rooms", "age"]], rows.price)
+    skops.io.dump(forest, flats / "forest.skops")
+    given = ("--target", "price", "--epsilon", "0.05", "--period", "sold:month", "--trained-until", "31.01.2026")
+    code, _, err = run("init", "flats", "--model", "forest.skops", *given)
+    assert (code, err) == (0, "")
+    assert 'trained_until = "31.01.2026"' in (flats / "flats.toml").read_text()
+    run("ask", "flats", "--key", "2026-02")
+    table(40, rng).assign(sold="2026-01-31").to_csv(flats / "early.csv", index=False)
+    table(40, rng).assign(sold="2026-02-01").to_csv(flats / "later.csv", index=False)
+    run("ask", "flats", "--key", "2026-02")
+    assert run("tell", "flats", "later.csv")[0] == 0
+    run("remove", "flats", "--yes")
+    assert run("init", "--file", "flats.toml", "--model", "forest.skops")[0] == 0
+    run("ask", "flats", "--key", "2026-01")
+    code, _, err = run("tell", "flats", "early.csv")
+    assert code == 2
+    assert "must be after 31.01.2026, until when the model was trained; row 1" in err
+
+
 def test_refusals_change_nothing(flats: Path, run: Run) -> None:
     given = ("--target", "price", "--epsilon", "0.05")
     (flats / "note.txt").write_text("hello")
@@ -104,6 +127,8 @@ def test_refusals_change_nothing(flats: Path, run: Run) -> None:
         ): "--features must be the columns of the model; got no 'age'",
         ("--model", "model.txt", "--classes", "a,b"): "--classes must be left out with a model of regression",
         ("--model", "model.txt", "--forget-rows"): "must be true with a model",
+        ("--model", "model.txt", "--trained-until", "2026-01"): "must go with a period of dates",
+        ("--trained-until", "2026-01"): "--trained-until must be left out without --model",
         ("--model", "model.txt", "--table", "pool.csv"): "--table must be left out with --model",
     }.items():
         code, _, err = run("init", "flats", *given, *options)

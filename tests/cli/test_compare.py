@@ -34,6 +34,19 @@ def test_a_table_a_page_and_json(sales: Path, run: Run) -> None:
     assert not Path("other/compare.html").exists()
 
 
+def test_a_backtest_with_kinds_of_models(sales: Path, run: Run) -> None:
+    words = ("backtest", str(sales), "--period", "month", "--target", "y", "--epsilon", "0.05", "--runs", "1")
+    code, out, _ = run(*words, "--models", "linear,lightgbm", "--baselines", "none", "--workers", "1")
+    assert code == 0
+    assert "Models     " in out
+    assert json.loads(Path("out/backtest.json").read_text())["comparison"]["advice"] in out
+    assert "What accuracy costs" in Path("out/report.html").read_text()
+    assert json.loads(Path("out/backtest.json").read_text())["comparison"]["learner"] == "LightGBM"
+    code, _, err = run(*words, "--models", "forest")
+    assert code == 2
+    assert "--models must be" in err
+
+
 def test_refusals(sales: Path, run: Run) -> None:
     for words, sentence in (
         (("--epsilon", "small"), "--epsilon must be numbers separated by commas"),

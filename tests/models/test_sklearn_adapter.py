@@ -4,21 +4,29 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_transformer
 from sklearn.cross_decomposition import PLSRegression
-from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge, TweedieRegressor
 from sklearn.model_selection import GridSearchCV
+from sklearn.multioutput import MultiOutputRegressor, RegressorChain
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from driftpace import Tracker
 from driftpace.errors import ParameterError
-from driftpace.models import adapt, artefact_of
+from driftpace.models import FunctionAdapter, adapt, artefact_of
 from driftpace.models.sklearn import SklearnAdapter
 from tests.models.libraries import draw
 
@@ -160,6 +168,77 @@ def test_models_that_cannot_be_used_are_refused(rng: np.random.Generator) -> Non
             adapt(model)
     assert adapt(LinearRegression().fit(X, y[:, None])).checked_scores(X, 60, "test").shape == (60, 1)
     assert adapt(PLSRegression(2).fit(X, y)).checked_scores(X, 60, "test").shape == (60, 1)
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, HistGradientBoostingClassifier, LogisticRegression])
+def test_a_model_has_the_same_bytes_whenever_they_are_written(kind: Any, rng: np.random.Generator) -> None:
+    X = rng.standard_normal((80, 3))
+    model = make_pipeline(StandardScaler(), kind()).fit(X, X[:, 0] > 0.0)
+    first = adapt(model).dump()
+    again = SklearnAdapter.restore(first)
+    assert adapt(model).dump() == first
+    assert again.dump() == SklearnAdapter.restore(first).dump() == first
+    np.testing.assert_array_equal(again.scores(X), adapt(model).scores(X))
+
+
+def test_regressors_of_several_targets_are_refused(rng: np.random.Generator) -> None:
+    X = rng.standard_normal((40, 2))
+    for model in (MultiOutputRegressor(Ridge()), RegressorChain(Ridge())):
+        with pytest.raises(ParameterError, match="must have one target; got a regressor of several"):
+            adapt(model.fit(X, X))
+    assert adapt(MultiOutputRegressor(Ridge()).fit(X, X[:, :1])).scores(X).shape == (40,)
+
+
+def test_arrays_have_the_columns_that_a_pipeline_selects_by_name(rng: np.random.Generator) -> None:
+    frame = pd.DataFrame(rng.standard_normal((80, 2)), columns=["area", "age"])
+    scaled = make_column_transformer((StandardScaler(), ["age"]), remainder="passthrough")
+    base = adapt(make_pipeline(scaled, RandomForestRegressor(5, random_state=0)).fit(frame, frame["area"]))
+    X = frame.to_numpy()
+    np.testing.assert_array_equal(base.scores(X), base.scores(frame))
+    np.testing.assert_array_equal(base.leaves(X), base.leaves(frame))
+    again = base.refit(X, X[:, 0])
+    assert again.columns == ("area", "age")
+    np.testing.assert_array_equal(again.scores(X), base.scores(frame))
+
+
+def test_nearest_neighbours_say_how_they_can_be_saved(rng: np.random.Generator) -> None:
+    X = rng.standard_normal((40, 2))
+    with pytest.raises(ParameterError, match=r"Tracker\.save.*algorithm='brute'"):
+        adapt(KNeighborsRegressor().fit(X, X[:, 0])).dump()
+    base = adapt(KNeighborsRegressor(algorithm="brute").fit(X, X[:, 0]))
+    np.testing.assert_array_equal(SklearnAdapter.restore(base.dump()).scores(X), base.scores(X))
+
+
+def test_functions_say_whether_they_return_probabilities(rng: np.random.Generator) -> None:
+    X = rng.standard_normal((50, 2))
+
+    def two(X: Any) -> Any:
+        return 1.0 / (1.0 + np.exp(-X[:, 0]))
+
+    def three(X: Any) -> Any:
+        return np.column_stack([two(X), 0.5 * (1.0 - two(X)), 0.5 * (1.0 - two(X))])
+
+    for function, given in (
+        (two, {"task": "classification"}),
+        (three, {"task": "multiclass", "labels": ("a", "b", "c")}),
+    ):
+        with pytest.raises(ParameterError, match=r"look like probabilities.*output='probabilities'"):
+            Tracker.for_model(function, epsilon=0.1, **given).fit_pool(X)
+        base = FunctionAdapter(function, output="probabilities", **given)
+        tracker = Tracker.for_model(base, epsilon=0.1, rng=0)
+        shares = tracker.predict_proba(X)
+        np.testing.assert_allclose(
+            shares[:, 1:] if base.outputs == 1 else shares, function(X).reshape(50, -1), atol=1e-9
+        )
+        Tracker.for_model(FunctionAdapter(function, output="scores", **given), epsilon=0.1).fit_pool(X)
+    Tracker.for_model(lambda X: 3.0 * X[:, 0], task="classification", epsilon=0.1).fit_pool(X)
+    Tracker.for_model(two, task="regression", epsilon=0.1).fit_pool(X)
+    with pytest.raises(ParameterError, match=r"output=.*must be"):
+        FunctionAdapter(two, task="regression", output="probabilities")  # numbers have none
+    with pytest.raises(ParameterError, match="sum to 1"):
+        FunctionAdapter(lambda X: np.ones((len(X), 3)), task="multiclass", labels="abc", output="probabilities").scores(
+            X
+        )
 
 
 def test_a_model_of_types_that_are_not_trusted_is_not_saved(rng: np.random.Generator) -> None:

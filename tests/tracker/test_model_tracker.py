@@ -182,6 +182,10 @@ class TestRefusals:
             tracker.tell(X, y, times=["2026-02-01", "2026-01-30"])
         with pytest.raises(DataError, match="must be given for each row, since trained_until is"):
             tracker.tell(X, y)
+        with pytest.raises(ParameterError, match=r"trained_until=.*must be a date, such as 2026-01-31"):
+            Tracker.for_model(model, epsilon=0.1, trained_until="soon")
+        with pytest.raises(DataError, match="must be None without trained_until"):
+            Tracker.for_model(model, epsilon=0.1).tell(X, y, times=["2026-02-01", "2026-02-02"])
 
     def test_of_training_without_rows(self, model: Any) -> None:
         tracker = Tracker.for_model(model, epsilon=0.1, rng=0)
@@ -242,6 +246,28 @@ def test_rows_that_the_model_was_trained_on_are_remembered_for_training_it_again
     advice = tracker.history[-1].retrain
     assert advice is not None
     assert advice.rows == 120  # the rows of the base are never evidence
+
+
+def test_dates_of_training_go_on_in_a_saved_tracker_and_with_a_new_model(
+    model: Any, rng: np.random.Generator, tmp_path: Path
+) -> None:
+    tracker = Tracker.for_model(model, epsilon=0.1, rng=0, trained_until=pd.Timestamp("2026-01-31"))
+    tracker.ask()
+    X, y = draw(3, rng)
+    tracker.save(tmp_path / "state.json")
+    for each in (tracker, Tracker.load(tmp_path / "state.json")):
+        with pytest.raises(DataError, match=r"row 1 is from '31\.01\.2026'"):
+            each.tell(X, y, times=["1.2.2026", "31.01.2026", "2.2.2026"])
+        each.tell(X, y, times=pd.to_datetime(["2026-02-01", "2026-02-02", "2026-02-03"]))
+    with pytest.raises(ParameterError, match=r"trained_until=.*must be left out without model="):
+        tracker.retrain(trained_until="2026-03")
+    with pytest.raises(ParameterError, match="must be a date"):
+        tracker.retrain(model=model, trained_until="soon")
+    tracker.retrain(model=model, trained_until="2026-03")
+    tracker.ask()
+    with pytest.raises(DataError, match="must be after 2026-03, until when the model was trained; row 0"):
+        tracker.tell(X, y, times=["2026-03-31", "2026-04-01", "2026-04-02"])
+    tracker.tell(X, y, times=["2026-04-01"] * 3)
 
 
 def test_a_period_of_one_row_and_one_without_rows_are_closed(model: Any, rng: np.random.Generator) -> None:

@@ -23,13 +23,13 @@ from driftpace.backtest.model_runs import (
     refit_run,
 )
 from driftpace.backtest.population import find_population
-from driftpace.backtest.progress import Progress
 from driftpace.backtest.table import Panel, read_table
 from driftpace.errors import DataError, MissingExtraError, ParameterError
 from driftpace.executors import one_thread
 from driftpace.losses import LinearLoss, VectorLoss, loss_spec
 from driftpace.losses.softmax import helmert
 from driftpace.models import ModelAdapter, adapt
+from driftpace.progress import Progress
 from driftpace.typing import FloatArray
 
 _OWNER = "compare_models"
@@ -37,8 +37,14 @@ _OWNER = "compare_models"
 KINDS = ("linear", "head", "trees")
 """The kinds of models: a linear one, a head on trees, and trees that are fitted again."""
 
+LIBRARIES = ("lightgbm", "xgboost", "catboost", "sklearn")
+"""The libraries of trees, each a name for trees of it; the first that is installed is the default."""
+
 SHARES = (0.02, 0.05, 0.1)
 """The targets by default, as shares of the loss of the reference."""
+
+FIRST = 0.2
+"""The share of the periods that train the trees, by default."""
 
 MEASURED = 8
 """The most periods in which trees that are fitted again are measured."""
@@ -59,7 +65,7 @@ def compare_models(  # noqa: PLR0913  public API
     model: Any = None,
     models: Sequence[str] = KINDS,
     epsilon: Sequence[float] | None = None,
-    first: float = 0.2,
+    first: float = FIRST,
     runs: int = 2,
     test_fraction: float = 1.0 / 3.0,
     seed: int = 0,
@@ -79,11 +85,12 @@ def compare_models(  # noqa: PLR0913  public API
     period, target, features, exclude, sheet
         As in :func:`driftpace.backtest`.
     model : object, optional
-        A fitted LightGBM or scikit-learn model whose settings the trees take, or the path of a LightGBM text file; its columns
-        must be those after encoding. It is trained anew on the first periods, since it may have seen the others. By default
-        LightGBM where it is installed, else scikit-learn's HistGradientBoosting.
-    models : sequence of {"linear", "head", "trees"}
-        The kinds to compare.
+        A fitted model of trees whose settings the trees take, or the path of a file of one, as
+        :func:`~driftpace.models.read_model` reads; its columns must be those after encoding. It is trained anew on the first
+        periods, since it may have seen the others. By default LightGBM where it is installed, else XGBoost, CatBoost, or
+        scikit-learn's HistGradientBoosting.
+    models : sequence of {"linear", "head", "trees", "lightgbm", "xgboost", "catboost", "sklearn"}
+        The kinds to compare. The name of a library is ``"trees"`` of it, on which the head is too.
     epsilon : sequence of float, optional
         The targets, in units of the loss. By default 2, 5 and 10 % of the loss of the reference.
     first : float
@@ -116,7 +123,8 @@ def compare_models(  # noqa: PLR0913  public API
     ['reference', 'frozen', 'linear']
     """
     settings = CompareSettings(
-        models=_kinds(models),
+        models=read_kinds(models, _OWNER),
+        library=library_of(models, _OWNER),
         epsilon=None if epsilon is None else tuple(float(each) for each in epsilon),
         first=first,
         runs=runs,
@@ -139,6 +147,7 @@ class CompareSettings:
     runs: int
     test_fraction: float
     seed: int
+    library: str | None = None
 
     def __post_init__(self) -> None:
         validation.count(_OWNER, least=1, runs=self.runs)
@@ -154,7 +163,7 @@ def compare_panel(
     """Compare kinds of models on a panel."""
     began = time.perf_counter()
     history = _history(panel, settings.first)
-    learner = _learner(panel, model)
+    learner = _learner(panel, model, settings.library)
     with one_thread(), Progress(progress) as bar:
         base = learner(*history.first_rows())
         splits = [
@@ -281,12 +290,32 @@ def score_matrix(coef: FloatArray, loss: LinearLoss | VectorLoss) -> FloatArray:
     return coef[:, None]
 
 
-def _kinds(models: Sequence[str]) -> tuple[str, ...]:
+def read_kinds(models: Sequence[str], owner: str) -> tuple[str, ...]:
+    """Return the kinds of models to compare, in their order; a library stands for trees.
+
+    >>> read_kinds(["lightgbm", "linear"], "example")
+    ('linear', 'trees')
+    """
     if isinstance(models, str) or not len(models):
-        raise ParameterError(f"must be a list of {', '.join(KINDS)}; got {models!r}.", owner=_OWNER, name="models")
+        raise ParameterError(
+            f"must be a list of {', '.join((*KINDS, *LIBRARIES))}; got {models!r}.", owner=owner, name="models"
+        )
     for each in models:
-        validation.choice(_OWNER, KINDS, models=each)
-    return tuple(kind for kind in KINDS if kind in models)
+        validation.choice(owner, (*KINDS, *LIBRARIES), models=each)
+    kinds = {"trees" if each in LIBRARIES else each for each in models}
+    return tuple(kind for kind in KINDS if kind in kinds)
+
+
+def library_of(models: Sequence[str], owner: str) -> str | None:
+    """Return the library that is named among kinds of models; None where there is none."""
+    named = [each for each in dict.fromkeys(models) if each in LIBRARIES]
+    if len(named) > 1:
+        raise ParameterError(
+            f"must name one library of trees, on which the head is too; got {' and '.join(named)}.",
+            owner=owner,
+            name="models",
+        )
+    return named[0] if named else None
 
 
 def _history(panel: Panel, share: float) -> History:
@@ -311,10 +340,14 @@ def _history(panel: Panel, share: float) -> History:
     return History(X=panel.X, y=targets, columns=panel.X, loss=loss, first=first)
 
 
-def _learner(panel: Panel, model: Any) -> Callable[[FloatArray, FloatArray], ModelAdapter]:
-    """Return what trains the first trees: the user's model again, else LightGBM or scikit-learn."""
+def _learner(panel: Panel, model: Any, library: str | None) -> Callable[[FloatArray, FloatArray], ModelAdapter]:
+    """Return what trains the first trees: the user's model again, else the library that is named or the first installed."""
     if model is not None:
-        given = adapt(_read_model(model))
+        given = _given_model(model)
+        if library is not None and _library_of(given) != library:
+            raise ParameterError(
+                f"must be a model of {library}, which models names; got {_name(given)}.", owner=_OWNER, name="model"
+            )
         if given.task != panel.task:
             raise ParameterError(
                 f"must predict the target, {panel.task}; got a model for {given.task}.", owner=_OWNER, name="model"
@@ -326,38 +359,28 @@ def _learner(panel: Panel, model: Any) -> Callable[[FloatArray, FloatArray], Mod
                 name="model",
             )
         return given.refit
-    if find_spec("lightgbm") is not None:
-        return lambda X, y: _lightgbm(panel, X, y)
-    if find_spec("sklearn") is not None:
-        return lambda X, y: _sklearn(panel, X, y)
-    raise MissingExtraError('compare_models() needs trees: pip install "driftpace[sklearn]" or lightgbm.')
-
-
-def _read_model(model: Any) -> Any:
-    """Return a model, read where it is the path of a text file of LightGBM."""
-    from os import PathLike
-    from pathlib import Path
-
-    if not isinstance(model, str | PathLike):
-        return model
-    path = Path(model)
-    if not path.is_file():
-        raise ParameterError(f"must be a file; {str(path)!r} is none.", owner=_OWNER, name="model")
-    if find_spec("lightgbm") is None:
-        raise MissingExtraError("compare_models(model=...) needs lightgbm to read its text: pip install lightgbm.")
-    text = path.read_text(encoding="utf-8", errors="replace")
-    if not text.startswith("tree\n"):
-        raise ParameterError(
-            f"must be a model that LightGBM saved as text; {path.name!r} is none.", owner=_OWNER, name="model"
+    found = library or next((each for each in LIBRARIES if find_spec(each) is not None), None)
+    if found is None:
+        raise MissingExtraError('compare_models() needs trees: pip install "driftpace[sklearn]" or lightgbm.')
+    if find_spec(found) is None:
+        raise MissingExtraError(
+            f'compare_models(models=[..., "{found}"]) needs {found}: pip install "driftpace[{found}]".'
         )
-    import lightgbm
+    train = {"lightgbm": _lightgbm, "xgboost": _xgboost, "catboost": _catboost, "sklearn": _sklearn}[found]
+    return lambda X, y: train(panel, X, y)
 
+
+def _given_model(model: Any) -> ModelAdapter:
+    """Return the user's model, read where it is the path of a file; refuse one that cannot be trained anew."""
     try:
-        return lightgbm.Booster(model_str=text)
-    except lightgbm.basic.LightGBMError as error:
+        given = adapt(model)
+    except (DataError, ParameterError) as error:
+        raise ParameterError(error.problem, owner=_OWNER, name="model") from None
+    if not given.trainable:
         raise ParameterError(
-            f"must be a model that LightGBM can read; it said: {error}", owner=_OWNER, name="model"
-        ) from None
+            f"must be a model that driftpace can train anew; got {_name(given)}.", owner=_OWNER, name="model"
+        )
+    return given
 
 
 def _lightgbm(panel: Panel, X: FloatArray, y: FloatArray) -> ModelAdapter:
@@ -377,6 +400,24 @@ def _lightgbm(panel: Panel, X: FloatArray, y: FloatArray) -> ModelAdapter:
     return adapt(lightgbm.train(params, lightgbm.Dataset(X, label=y), num_boost_round=TREES))
 
 
+def _xgboost(panel: Panel, X: FloatArray, y: FloatArray) -> ModelAdapter:
+    import xgboost
+
+    objective = {"regression": "reg:squarederror", "classification": "binary:logistic", "multiclass": "multi:softprob"}
+    params = {"objective": objective[panel.task], "max_depth": 4, "eta": 0.08, "nthread": 1, "verbosity": 0, "seed": 0}
+    if panel.task == "multiclass":
+        params["num_class"] = len(panel.classes or ())
+    return adapt(xgboost.train(params, xgboost.DMatrix(X, label=y), num_boost_round=TREES))
+
+
+def _catboost(panel: Panel, X: FloatArray, y: FloatArray) -> ModelAdapter:
+    import catboost
+
+    kind = catboost.CatBoostRegressor if panel.task == "regression" else catboost.CatBoostClassifier
+    settings = {"iterations": TREES, "depth": 4, "learning_rate": 0.08, "thread_count": 1, "random_seed": 0}
+    return adapt(kind(**settings, verbose=0, allow_writing_files=False).fit(X, y))
+
+
 def _sklearn(panel: Panel, X: FloatArray, y: FloatArray) -> ModelAdapter:
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
@@ -386,5 +427,10 @@ def _sklearn(panel: Panel, X: FloatArray, y: FloatArray) -> ModelAdapter:
     )
 
 
+def _library_of(base: ModelAdapter) -> str:
+    return type(base).__name__.removesuffix("Adapter").lower()
+
+
 def _name(base: ModelAdapter) -> str:
-    return {"LightGBMAdapter": "LightGBM"}.get(type(base).__name__, type(base.model).__name__)
+    names = {"lightgbm": "LightGBM", "xgboost": "XGBoost", "catboost": "CatBoost"}
+    return names.get(_library_of(base), type(base.model).__name__)

@@ -2,9 +2,9 @@
 
 import json
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
 
 from driftpace.formatting import plural
 
@@ -135,6 +135,14 @@ class ModelComparison:
             "frontier": [places[id(each)] for each in self.frontier],
             "advice": self.advice,
         }
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any]) -> Self:
+        """Return the comparison of :meth:`to_values`."""
+        names = [field.name for field in fields(ComparedModel)]
+        models = tuple(ComparedModel(**{name: each[name] for name in names}) for each in values["models"])
+        held = {field.name: values[field.name] for field in fields(cls)}
+        return cls(**{**held, "models": models, "periods": tuple(held["periods"]), "notes": tuple(held["notes"])})
 
     def to_json(self) -> str:
         """Return everything as JSON text."""

@@ -13,9 +13,10 @@ from driftpace import validation
 from driftpace.adaptive import check_audit, season_length
 from driftpace.backtest.baselines import feature_error
 from driftpace.backtest.check_result import MOST_MODEL_ERROR
-from driftpace.backtest.job import Job, TrackerConfig, TrackerMaker, prepare
+from driftpace.backtest.compare import FIRST, CompareSettings, compare_panel, library_of, read_kinds
+from driftpace.backtest.compare_result import ModelComparison
+from driftpace.backtest.job import Job, TrackerConfig, TrackerMaker, default_loss, prepare
 from driftpace.backtest.population import model_error_share
-from driftpace.backtest.progress import Progress
 from driftpace.backtest.result import BacktestResult, SkippedBaseline, Strategy
 from driftpace.backtest.run import (
     BASELINES,
@@ -36,12 +37,16 @@ from driftpace.errors import CollinearColumnsError, ParameterError
 from driftpace.executors import Executor, one_thread, open_executor
 from driftpace.formatting import plural
 from driftpace.losses import Loss
+from driftpace.progress import Progress
 from driftpace.selection import read_l2
 from driftpace.tables.encoding import MissingPolicy
 from driftpace.tables.expansion import ExpansionRequest
 from driftpace.tables.limits import MAX_CATEGORIES
 
 _OWNER = "backtest"
+
+COMPARED_RUNS = 2
+"""The most runs in which kinds of models are compared beside a backtest."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,6 +63,7 @@ class BacktestConfig:
     price: float = 1.0
     currency: str = ""
     progress: bool | None = None
+    models: tuple[str, ...] | None = None
     baselines: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -98,6 +104,7 @@ def backtest(  # noqa: PLR0913  public API
     progress: bool | None = None,
     standardise: bool = True,
     baselines: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
     tracker: TrackerMaker | None = None,
     l2: Sequence[float] | None = None,
     groups: str | None = None,
@@ -168,6 +175,9 @@ def backtest(  # noqa: PLR0913  public API
         As in :func:`read_table`.
     baselines : sequence of str, optional
         Names of ``BASELINES`` to compare with, all by default. One that cannot run on the table is listed in ``skipped``.
+    models : sequence of str, optional
+        Kinds of models to compare besides, as in :func:`~driftpace.compare_models`: ``"linear"``, ``"head"``, ``"trees"``, or the
+        library of the trees. They are replayed twice, at the target of the backtest where it is ``epsilon``.
     tracker : callable, optional
         Makes a custom tracker from (loss, features, seed).
     l2 : sequence of float, optional
@@ -255,6 +265,7 @@ def backtest(  # noqa: PLR0913  public API
         currency=currency,
         progress=progress,
         baselines=choose_baselines(baselines),
+        models=None if models is None else tuple(models),
     )
     return _replay(panel, config)
 
@@ -284,6 +295,7 @@ def replay(  # noqa: PLR0913  public API
     currency: str = "",
     progress: bool | None = None,
     baselines: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
     tracker: TrackerMaker | None = None,
     l2: Sequence[float] | None = None,
 ) -> BacktestResult:
@@ -316,6 +328,7 @@ def replay(  # noqa: PLR0913  public API
         currency=currency,
         progress=progress,
         baselines=choose_baselines(baselines),
+        models=None if models is None else tuple(models),
     )
     return _replay(panel, config)
 
@@ -323,6 +336,7 @@ def replay(  # noqa: PLR0913  public API
 def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
     began = time.perf_counter()
     asked, runs = config.tracker, config.runs
+    comparison = None if config.models is None else _compared(panel, config)
     panel = panel if asked.expand is None else expanded(panel, asked.expand, owner=_OWNER)
     with one_thread(), Progress(config.progress) as bar:
         job = prepare(
@@ -366,7 +380,36 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
         choices=stack_choices(outcomes),
         checks=stack_checks(outcomes),
         movement=best_model_movement(job.populations),
+        comparison=comparison,
     )
+
+
+def _compared(panel: Panel, config: BacktestConfig) -> ModelComparison:
+    """Return the comparison of kinds of models on the same table, in its default loss."""
+    assert config.models is not None
+    kinds, library = read_kinds(config.models, _OWNER), library_of(config.models, _OWNER)
+    plain = default_loss(panel)
+    given = {"weight": panel.weights, "groups": panel.groups}
+    refused = next((name for name, value in given.items() if value is not None), None)
+    if refused is None and config.loss is not None and type(config.loss) is not type(plain):
+        refused = "loss"
+    if refused is not None:
+        raise ParameterError(
+            f"must be None with models, which are compared without it, by {plain!r}; got one.",
+            owner=_OWNER,
+            name=refused,
+        )
+    epsilon = config.tracker.epsilon
+    settings = CompareSettings(
+        models=kinds,
+        library=library,
+        epsilon=None if epsilon is None else (epsilon,),
+        first=FIRST,
+        runs=min(config.runs, COMPARED_RUNS),
+        test_fraction=1.0 / 3.0,
+        seed=config.seed,
+    )
+    return compare_panel(panel, settings, progress=config.progress)
 
 
 def _too_fine(job: Job, own: Strategy) -> list[str]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 
+from driftpace.backtest.compare_result import ModelComparison
 from driftpace.records import Assumption
 from driftpace.typing import FloatArray
 
@@ -103,7 +104,8 @@ class BacktestResult:
     ``checks`` are the verdicts of each period and run. ``movement`` (periods, coefficients), the intercept last, is how far each
     coefficient of the best model moved since the period before, as the excess risk of a model that is the best one but for the
     old value of that coefficient, or of those of its column where there are several classes; NaN in the first period. ``metric`` is
-    the name and the value of a target in a metric. ``classes`` are the values of the target that are 0, 1, ...; none for numbers.
+    the name and the value of a target in a metric. ``comparison`` is that of kinds of models, None where none was asked for.
+    ``classes`` are the values of the target that are 0, 1, ...; none for numbers.
     """
 
     table: str
@@ -134,6 +136,7 @@ class BacktestResult:
     checks: CheckVerdicts | None = None
     movement: FloatArray | None = None
     metric: tuple[str, float] | None = None
+    comparison: ModelComparison | None = None
 
     def __repr__(self) -> str:
         """Return the size in one line; ``render`` shows the numbers."""

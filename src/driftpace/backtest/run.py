@@ -19,7 +19,6 @@ from driftpace.backtest.baselines import (
 from driftpace.backtest.job import Job
 from driftpace.backtest.metrics import RunMetrics, measure
 from driftpace.backtest.population import Population, scores_of
-from driftpace.backtest.progress import Progress
 from driftpace.backtest.result import (
     LEDGER_FIELDS,
     CandidateChoices,
@@ -39,6 +38,7 @@ from driftpace.backtest.yardstick import (
     constant_run,
     find_best_constant,
 )
+from driftpace.progress import Progress
 from driftpace.records import Assumption, Verdict
 from driftpace.typing import FloatArray
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from driftpace.backtest.compare_result import ModelComparison
 from driftpace.backtest.result import (
     LEDGER_FIELDS,
     BacktestResult,
@@ -28,11 +29,13 @@ def to_json(result: BacktestResult) -> str:
     """Return the result as JSON text; :func:`from_json` reads the same numbers, and NaN for null."""
     body: dict[str, Any] = {"schema": SCHEMA, "kind": "driftpace.backtest"}
     for field in fields(result):
-        body[field.name] = _plain(getattr(result, field.name))
+        if field.name != "comparison":
+            body[field.name] = _plain(getattr(result, field.name))
     body["assumptions"] = [
         {"name": one.name, "verdict": one.verdict.value, "sentence": one.sentence, "share": share}
         for one, share in result.assumptions
     ]
+    body["comparison"] = None if result.comparison is None else result.comparison.to_values()
     return json.dumps(body, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -51,6 +54,8 @@ def from_json(text: str) -> BacktestResult:
         )
         checks, movement = body["checks"], body["movement"]
         given["checks"] = checks and CheckVerdicts(names=tuple(checks["names"]), verdicts=_array(checks["verdicts"]))
+        compared = body["comparison"]
+        given["comparison"] = None if compared is None else ModelComparison.from_values(compared)
         given["metric"] = None if body["metric"] is None else tuple(body["metric"])
         given["movement"] = None if movement is None else _array(movement)
         given["assumptions"] = tuple(

@@ -36,9 +36,17 @@ def adapter_of(model: Any, *, owner: str) -> ModelAdapter:
         adapter = read_model(model) if isinstance(model, str | os.PathLike) else adapt(model)
     except (ParameterError, DataError) as error:
         raise ParameterError(error.problem, owner=owner, name="model") from None
-    if getattr(adapter.model, "pandas_categorical", None):
+    if getattr(adapter.model, "pandas_categorical", None) or adapter.categories(None):
         raise ParameterError(
-            "must be a model of numbers; this one was trained on categories of pandas, whose codes a table does not have.",
+            "must be a model of numbers; this one was trained on categories, whose codes a table does not have. Follow it with "
+            "Tracker.for_model, or train it on numbers.",
+            owner=owner,
+            name="model",
+        )
+    if adapter.hard:
+        raise ParameterError(
+            f"must give probabilities or scores, which a head needs; {type(adapter.model).__name__} predicts labels only. Follow "
+            "it with Tracker.for_model(model, head=False).",
             owner=owner,
             name="model",
         )
@@ -70,9 +78,9 @@ def _completed(values: Mapping[str, Any], adapter: ModelAdapter, facts: Mapping[
         )
     made = {**values, "model": {**given, "format": facts["format"], "sha256": facts["sha256"]}}
     made["features"] = _columns(values.get("features"), adapter)
-    losses = _LOSSES[adapter.task]
+    losses = _LOSSES[adapter.task] if adapter.loss_name is None else (adapter.loss_name,)
     loss = made.get("loss") or losses[0]
-    if str(loss).partition("(")[0] not in losses:
+    if loss != losses[0] and str(loss).partition("(")[0] not in losses:
         raise ParameterError(
             f"must be {' or '.join(map(repr, losses))} with a model of {adapter.task}; got {loss!r}.",
             owner="Campaign",

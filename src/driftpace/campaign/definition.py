@@ -146,8 +146,10 @@ class Definition:
         horizon, currency, the prices of a segment's rows (fixed, per_sample, minimum), order_price of an order of any rows, and
         weights and costs (with prices of their own) by segment; see :class:`~driftpace.fleet.FleetBudget`.
     model : mapping, optional
-        format and sha256 of the model that a head is fitted on, which :meth:`Campaign.create` fills in, and trained_until, a note
-        on when it was trained. The features are then its columns, in its order, and missing cells stay missing for it.
+        format and sha256 of the model that a head is fitted on, which :meth:`Campaign.create` fills in, and trained_until, the
+        date of the last row that it was trained on: rows of tables that are not later, by the column of ``period``, are refused,
+        since its scores of them may be too good. The features are then its columns, in its order, and missing cells stay missing
+        for it.
 
     Examples
     --------
@@ -706,7 +708,24 @@ def _model(given: Mapping[str, Any]) -> dict[str, str] | None:
     for name, why in (("keep_rows", "the rows train it again"), ("fit_intercept", "a head has one")):
         if not given.get(name, True):
             raise ParameterError(f"must be true with a model: {why}; got false.", owner="Campaign", name=name)
+    _check_trained_until(value.get("trained_until"), given.get("period"))
     return dict(value)
+
+
+def _check_trained_until(value: str | None, period: str | None) -> None:
+    """Refuse what is no date, and a campaign whose rows have no dates to compare with it."""
+    if value is None:
+        return
+    from driftpace.tables.calendar import UNITS
+    from driftpace.tracker.trained_until import TrainedUntil
+
+    until = TrainedUntil.of(value, owner="Campaign")
+    if until.new_from is None or (period or "").rpartition(":")[2] not in UNITS:
+        raise ParameterError(
+            f"must go with a period of dates, such as 'sold:month', whose column says when rows are from; got {period!r:.80}.",
+            owner="Campaign",
+            name="trained_until",
+        )
 
 
 def _plain(value: Any) -> Any:

@@ -459,6 +459,13 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
     if (delivery.X is None) != (delivery.y is None):
         missing = "X" if delivery.X is None else "y"
         raise DataError("must be given together with the other; got None.", owner=_OWNER, name=missing)
+    model = state.definition.model
+    if delivery.encoded is None and model is not None and "trained_until" in model:
+        raise DataError(
+            f"must be a table (tell_table), whose dates are compared with trained_until, {model['trained_until']}; got arrays.",
+            owner=_OWNER,
+            name="X",
+        )
     rows = read_rows(
         delivery.X,
         owner=_OWNER,

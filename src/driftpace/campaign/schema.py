@@ -12,6 +12,7 @@ from driftpace.campaign.period_column import count_labels, period_source, read_l
 from driftpace.errors import DataError, ParameterError
 from driftpace.tables.categories import meanings, word_of
 from driftpace.tables.cells import as_ids, as_numbers, numbers_each, repeated_marks, without_marks
+from driftpace.tables.dates import parse_dates
 from driftpace.tables.encoding import (
     LARGEST,
     CategoryColumn,
@@ -27,6 +28,7 @@ from driftpace.tables.learn import is_numeric, learn_encoding
 from driftpace.tables.number_text import number_hint
 from driftpace.tables.text_column import learn_text
 from driftpace.tracker.inputs import is_frame
+from driftpace.tracker.trained_until import TrainedUntil
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -288,6 +290,7 @@ def labelled(
     if definition.missing == "drop":
         gone = keep & encoding.incomplete(columns, keep=keep, owner=owner)
         keep, incomplete = keep & ~gone, int(gone.sum())
+    _check_new(definition, columns, keep, owner)
     periods = None if drawn_for is None else drawn_for[keep].tolist()
     y = _target(definition, target, keep, owner)
     rows = encoding.encode(columns, keep=keep, owner=owner)
@@ -318,6 +321,27 @@ def labelled(
         without=without,
         dayfirst=shown_day_order(definition, encoding.sources, columns),
     )
+
+
+def _check_new(definition: Definition, columns: Columns, keep: BoolArray, owner: str) -> None:
+    """Refuse rows that the model of the campaign may have been trained on, by the dates of their periods."""
+    given = None if definition.model is None else definition.model.get("trained_until")
+    if given is None or definition.period is None or not keep.any():
+        return
+    until = TrainedUntil.of(given, owner=owner)
+    name, unit = period_source(definition.period, columns)
+    dates = parse_dates(find_column(columns, name, owner), name, owner=owner, dayfirst=definition.dayfirst).values
+    early = np.flatnonzero(keep & until.early(dates)) if unit is not None else np.flatnonzero(keep)[:0]
+    if len(early):
+        raise DataError(
+            f"column {name!r} must be after {given}, until when the model was trained; row {early[0] + 1:,} is from "
+            f"{_shown_cell(columns[name], int(early[0]))}, and its score may be too good.",
+            owner=owner,
+        )
+
+
+def _shown_cell(column: "Column", row: int) -> str:
+    return "an unknown date" if column.missing[row] else f"{str(column.values[row])!r:.60}"
 
 
 def _with_roles(

@@ -204,6 +204,7 @@ def retraining_json(retrain: Retraining | None) -> dict[str, Any] | None:
         "periods": retrain.periods,
         "since": retrain.since,
         "way": retrain.way,
+        "problem": retrain.problem,
         "sentence": retrain.sentence,
     }
 

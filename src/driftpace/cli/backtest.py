@@ -160,6 +160,14 @@ def backtest(
             show_default=False,
         ),
     ] = None,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND[,KIND...]",
+            help="Kinds of models to compare besides: linear, head, trees, or trees of lightgbm, xgboost, catboost, sklearn.",
+            show_default=False,
+        ),
+    ] = None,
     price: Annotated[float, typer.Option(help="Price of one label.")] = 1.0,
     currency: Annotated[str, typer.Option(help="Currency of the price, such as EUR or $.")] = "",
     missing: Annotated[
@@ -252,6 +260,7 @@ def backtest(
         workers=workers,
         executor=open_engine(executor, address, workers=workers, owner="backtest"),
         baselines=[] if baselines == "none" else split_names(baselines),
+        models=split_names(models),
         price=price,
         currency=currency,
     )
@@ -355,6 +364,8 @@ def answer_lines(result: "BacktestResult", written: Mapping[str, Path]) -> list[
     audit = audit_text(result)
     if audit:
         lines.append(("Audit", audit))
+    if result.comparison is not None:
+        lines.append(("Models", result.comparison.advice))
     if result.choices is not None:
         lines.append(("Selected", text.choices_text(result.choices)))
     return lines + [(what.capitalize(), str(written[what])) for what in ("report", "numbers") if what in written]

@@ -25,11 +25,17 @@ def compare(
     exclude: Annotated[str | None, typer.Option(help="Columns not to predict from, separated by commas.")] = None,
     model: Annotated[
         Path | None,
-        typer.Option(help="A model that LightGBM saved as text: the trees take its settings.", show_default=False),
+        typer.Option(
+            help="A model of trees, as LightGBM text, XGBoost JSON or the like: the trees take its settings.",
+            show_default=False,
+        ),
     ] = None,
     models: Annotated[
         str | None,
-        typer.Option(metavar="KIND[,KIND...]", help="Kinds to compare: linear, head, trees. Default: all."),
+        typer.Option(
+            metavar="KIND[,KIND...]",
+            help="Kinds to compare: linear, head, trees, or lightgbm, xgboost, catboost, sklearn for trees of it. Default: all.",
+        ),
     ] = None,
     epsilon: Annotated[
         str | None,

@@ -159,8 +159,9 @@ def retrain(
     from driftpace.cli.options import user_name
     from driftpace.cli.output import print_change
     from driftpace.cli.stores import opened_campaign
+    from driftpace.progress import Progress
 
-    with opened_campaign(storage, name) as campaign:
+    with opened_campaign(storage, name) as campaign, Progress():
         status = campaign.retrain(model, reason=reason, who=user_name(who), dry_run=dry_run)
     what = "the base was replaced" if model is not None else "the base was trained again"
     print_change(form, f"{name}: {what}.", [("Next", status.todo)], status_json(status), written=not dry_run)

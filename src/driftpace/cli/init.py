@@ -227,6 +227,16 @@ def init(
             rich_help_panel=_DATA,
         ),
     ] = None,
+    trained_until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DATE",
+            help="When the last row is from that the model was trained on; rows that are not later are refused, by the dates of "
+            "--period.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
     epsilon: Annotated[
         float | None,
         typer.Option(
@@ -437,7 +447,13 @@ def init(
         "keep_rows": None if keep_rows else False,
     }
     given = {option: value for option, value in options.items() if value is not None}
-    creation = _Creation(who=who, dry_run=dry_run, form=form, storage=storage, model=model)
+    creation = _Creation(who=who, dry_run=dry_run, form=form, storage=storage, model=model, trained_until=trained_until)
+    if trained_until is not None and (model is None or file is not None):
+        other = "it is a setting of the model there" if file is not None else "there is none to speak of"
+        raise ParameterError(
+            f"--trained-until must be left out {'with --file' if file is not None else 'without --model'}: {other}; got "
+            f"{trained_until!r}."
+        )
     if model is not None and (table is not None or template):
         other = "--table" if table is not None else "--template"
         raise ParameterError(f"{other} must be left out with --model, which says what the columns are; got both.")
@@ -459,6 +475,7 @@ class _Creation:
     form: Form
     storage: str | None
     model: Path | None = None
+    trained_until: str | None = None
 
     @property
     def interactive(self) -> bool:
@@ -483,6 +500,8 @@ class _Creation:
         from driftpace.campaign.base_model import with_model
 
         assert self.model is not None
+        if self.trained_until is not None:
+            settings = {**settings, "model": {"trained_until": self.trained_until}}
         return Definition.of(with_model(settings, self.model)[0])
 
     def write_template(self, name: str, given: dict[str, Any]) -> None:

@@ -61,6 +61,7 @@ def tell(
     from driftpace.cli.options import open_engine, user_name
     from driftpace.cli.stores import opened_campaign
     from driftpace.errors import ParameterError
+    from driftpace.progress import Progress
 
     if close and part:
         raise ParameterError("--close must not be used with --part; got both.")
@@ -88,7 +89,7 @@ def tell(
         )
         return
     refuse_for_one_model(name, executor=executor, address=address)
-    with opened_campaign(storage, name) as campaign:
+    with opened_campaign(storage, name) as campaign, Progress():
         options: dict[str, Any] = {
             "key": key,
             "final": True if close else False if part else None,

@@ -1,13 +1,15 @@
 """What a tracker needs of a pre-trained model: its scores, and a way to train it again."""
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from driftpace.errors import DataError, ParameterError
-from driftpace.models.rows import column_names, count_columns, with_columns
+from driftpace.errors import DataError, DriftpaceError, ParameterError
+from driftpace.models.rows import column_names, count_columns, is_matrix, with_categories, with_columns
 from driftpace.typing import FloatArray, IntArray
 
 Task = Literal["regression", "classification", "multiclass", "counts"]
@@ -61,6 +63,8 @@ class ModelAdapter(ABC):
     """Whether :meth:`restore` needs the model again, because only its weights are saved."""
     takes_offset: bool = False
     """Whether :meth:`refit` can start from given scores."""
+    loss_name: str | None = None
+    """The loss that it was trained for, such as "quantile(0.9)", where it is not that of its task."""
     hard: bool = False
     """Whether its scores only say which class is predicted: no head can use them, and its loss is the share of errors."""
     corrections: int = 0
@@ -141,8 +145,20 @@ class ModelAdapter(ABC):
         """The number of scores of a row."""
         return len(self.labels) if self.task == "multiclass" and self.labels is not None else 1
 
+    def categories(self, X: Any) -> Mapping[str, Sequence[Any]]:  # noqa: ARG002
+        """Return the categories that the model was trained on, by the column of rows; empty where it does not say."""
+        return {}
+
     def rows(self, X: Any, owner: str) -> Any:
-        """Return rows with the columns of the model in its order, or refuse them in a sentence."""
+        """Return rows with the columns of the model in its order, or refuse them in a sentence.
+
+        Columns of categories get those of the model; a category that it was not trained on is missing.
+        """
+        X = self._with_its_columns(X, owner)
+        known = {} if is_matrix(X) else self.categories(X)
+        return with_categories(X, known) if known else X
+
+    def _with_its_columns(self, X: Any, owner: str) -> Any:
         names = column_names(X, owner)
         if self.columns is not None and names is not None:
             missing = [name for name in self.columns if name not in names]
@@ -162,21 +178,11 @@ class ModelAdapter(ABC):
         """Return the scores of rows, or refuse those of another shape or that are not finite; (rows, outputs)."""
         if rows == 0:  # which not every library scores
             return np.zeros((0, self.outputs))
-        try:
+        with library_errors("score", owner):
             found = np.asarray(self.scores(X))
             if found.dtype.kind == "c":
                 raise ParameterError("must have real scores; got complex ones.", owner=owner, name="model")
             found = found.astype(np.float64, copy=False)
-        except (DataError, ParameterError):
-            raise
-        except ModuleNotFoundError as error:
-            raise ParameterError(
-                f"must be usable here: it needs the package {error.name!r}; install it.", owner=owner, name="model"
-            ) from error
-        except Exception as error:  # whatever the library of the model raises
-            raise DataError(
-                f"must be rows that the model can score; it said: {one_line(error)}", owner=owner, name="X"
-            ) from error
         wanted = (rows,) if self.outputs == 1 else (rows, self.outputs)
         if found.shape != wanted:
             raise ParameterError(
@@ -257,6 +263,32 @@ def plain(label: Any) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
+_PLACE = re.compile(r"^\[\d\d:\d\d:\d\d\] \S+:\d+: ")
+"""The time and the line of source that errors of XGBoost begin with."""
+
+
 def one_line(error: BaseException) -> str:
-    """Return what an exception says, in one line."""
-    return " ".join(str(error).split())[:200] or type(error).__name__
+    """Return what an exception says, in one line, without the place in compiled code.
+
+    >>> one_line(ValueError("[09:12:01] src/cat.h:29: Found a category: `d` Stack trace: [bt] (0) lib.so(+0x2)"))
+    'Found a category: `d`'
+    """
+    said = _PLACE.sub("", str(error).partition("Stack trace:")[0])
+    return " ".join(said.split())[:200] or type(error).__name__
+
+
+@contextmanager
+def library_errors(what: str, owner: str | None) -> Iterator[None]:
+    """Refuse rows that the library of a model raises any error about; ``what`` is what it should do with them."""
+    try:
+        yield
+    except DriftpaceError:
+        raise
+    except ModuleNotFoundError as error:
+        raise ParameterError(
+            f"must be usable here: it needs the package {error.name!r}; install it.", owner=owner, name="model"
+        ) from error
+    except Exception as error:  # whatever the library of the model raises
+        raise DataError(
+            f"must be rows that the model can {what}; it said: {one_line(error)}", owner=owner, name="X"
+        ) from error

@@ -1,6 +1,7 @@
 """An earlier model with its head and a correction of their scores: a model that was trained from them, or a smooth function."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ class CorrectedAdapter(ModelAdapter):
         self.base, self.head, self.coef, self.correction = base, features, coef, correction
         self.corrections = base.corrections + 1
         self.task, self.labels, self.columns, self.features = base.task, base.labels, base.columns, base.features
+        self.loss_name = base.loss_name
         self.takes_offset = self._library.takes_offset
         self.needs_model = self._library.needs_model or base.needs_model
         self.format = None if base.format is None or self._library.format is None else "corrected"
@@ -48,6 +50,10 @@ class CorrectedAdapter(ModelAdapter):
         else:
             total = total + self.correction.checked_scores(X, X.shape[0], "Tracker.predict")
         return np.asarray(total[:, 0] if self.outputs == 1 else total)
+
+    def categories(self, X: Any) -> Mapping[str, Sequence[Any]]:
+        """Return the categories of the earlier base."""
+        return self.base.categories(X)
 
     def leaves(self, X: Any) -> IntArray | None:
         """Return the leaves of the earlier base and of the correction."""

@@ -1,18 +1,21 @@
 """LightGBM: boosters, and estimators with the interface of scikit-learn."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from driftpace.errors import DataError, ParameterError
-from driftpace.models.adapter import ModelAdapter, Task, check_task, class_labels
+from driftpace.errors import ParameterError
+from driftpace.models.adapter import ModelAdapter, Task, check_task, class_labels, library_errors
 from driftpace.models.packing import stages_of
+from driftpace.models.rows import category_columns
 from driftpace.typing import FloatArray, IntArray
 
 _TASKS: dict[str, Task] = {
     **dict.fromkeys(("regression", "regression_l1", "huber", "fair", "mape", "mean_squared_error"), "regression"),
-    "poisson": "counts",
+    "quantile": "regression",
+    **dict.fromkeys(("poisson", "gamma", "tweedie"), "counts"),
     "binary": "classification",
     "multiclass": "multiclass",
 }
@@ -20,6 +23,7 @@ _KEPT = (
     *("learning_rate", "num_leaves", "max_depth", "min_data_in_leaf", "min_sum_hessian_in_leaf", "bagging_fraction"),
     *("bagging_freq", "feature_fraction", "lambda_l1", "lambda_l2", "min_gain_to_split", "max_bin", "boosting"),
     *("extra_trees", "cat_smooth", "cat_l2", "max_cat_threshold", "linear_tree", "seed"),
+    *("alpha", "fair_c", "tweedie_variance_power"),  # of objectives
 )
 """The settings of a model that one trained again keeps."""
 
@@ -55,12 +59,37 @@ class LightGBMAdapter(ModelAdapter):
         self.objective = objective[0]
         self.task = _TASKS[self.objective]
         check_task(self.task, task)
+        self.loss_name = self._loss_name()
         self._each = model.num_model_per_iteration()
         self.features = model.num_feature()
         names = tuple(model.feature_name())
         self.columns = None if names == tuple(f"Column_{place}" for place in range(self.features)) else names
         if self.task in ("classification", "multiclass"):
             self.labels = class_labels(max(self._each, 2), labels)
+
+    def _loss_name(self) -> str | None:
+        if self.objective == "quantile":
+            return f"quantile({float(self.model.params.get('alpha', 0.9)):g})"
+        if self.objective == "tweedie":
+            return f"tweedie({float(self.model.params.get('tweedie_variance_power', 1.5)):g})"
+        return "gamma" if self.objective == "gamma" else None
+
+    def categories(self, X: Any) -> Mapping[str, Sequence[Any]]:
+        """Return the categories of pandas that the booster was trained on, in the order of the columns that have some.
+
+        LightGBM keeps no names of these columns: they are those of the rows, or those that it splits by category.
+        """
+        known = self.model.pandas_categorical or []
+        names = category_columns(X)
+        if self.columns is not None and len(names) != len(known):
+            names = tuple(self.columns[place] for place in self._categorical)
+        return dict(zip(names, known, strict=True)) if len(names) == len(known) else {}
+
+    @property
+    def _categorical(self) -> list[int]:
+        """The columns that are split by category."""
+        given = self.model.params.get("categorical_feature", self.model.params.get("categorical_column", []))
+        return sorted(int(place) for place in (given if isinstance(given, list) else [given]) if str(place).isdigit())
 
     def scores(self, X: Any) -> FloatArray:
         """Return the raw scores."""
@@ -100,13 +129,12 @@ class LightGBMAdapter(ModelAdapter):
             label=y,
             weight=sample_weight,
             init_score=None if offset is None else np.asarray(offset).reshape((len(y), -1) if self._each > 1 else -1),
+            categorical_feature=self._categorical,
             params={"verbosity": -1},
         )
         rounds = max(self.model.num_trees() // self._each, 1)
-        try:
+        with library_errors("be trained on", None):
             booster = lightgbm.train(params, data, num_boost_round=rounds)
-        except lightgbm.basic.LightGBMError as error:
-            raise DataError(f"must be rows that LightGBM can train on; it said: {error}", name="X") from error
         return LightGBMAdapter(booster, labels=self.labels)
 
     def dump(self) -> bytes:

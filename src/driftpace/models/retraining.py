@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from driftpace.errors import DataError
 from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.losses.softmax import helmert
-from driftpace.models.adapter import ModelAdapter
+from driftpace.models.adapter import ModelAdapter, library_errors
 from driftpace.models.rows import join, take
 from driftpace.models.smooth import SmoothCorrection
+from driftpace.progress import over
 from driftpace.typing import FloatArray, IntArray
 
 Way = Literal["correction", "fresh", "smooth"]
@@ -36,6 +36,8 @@ HALF_LIVES: dict[Way, tuple[float, ...]] = {"correction": (8.0,), "fresh": (2.0,
 
 HALF_LIFE_JUDGED = 1.5
 """Periods after which a row counts half when the gain is averaged."""
+
+_WORDS: dict[Way, str] = {"correction": "a correction", "fresh": "from nothing", "smooth": "a smooth correction"}
 
 ALARM = 0.2
 """The share of the target that the gain must exceed for training to be due."""
@@ -160,7 +162,8 @@ def train(
     offset = None
     if how.way == "correction":
         offset = np.concatenate([part.scores[at] for part, at in chosen if part.scores is not None])
-    return base.refit(X, y, sample_weight=weights / weights.mean(), offset=offset)
+    with library_errors("be trained on", None):
+        return base.refit(X, y, sample_weight=weights / weights.mean(), offset=offset)
 
 
 def smooth_correction(
@@ -188,6 +191,8 @@ def gain_of_training(
 ) -> Gain | None:
     """Return what training the base again would gain; None where rows are too few, or of one class.
 
+    DataError where the library of the model does not train on parts of the rows, such as folds of one class.
+
     Parameters
     ----------
     base : ModelAdapter
@@ -208,13 +213,10 @@ def gain_of_training(
         return None
     choices: list[Training] = []
     tables: list[FloatArray] = []
-    try:
-        for how in _offers(base):
-            falls = _falls(base, loss, parts, judged, how)
-            choices += [Training(way=how.way, half_life=how.half_life, stage=stage) for stage in range(len(falls))]
-            tables.append(falls)
-    except DataError:  # such as folds of one class, which not every library trains on
-        return None
+    for how in _offers(base):
+        falls = _falls(base, loss, parts, judged, how)
+        choices += [Training(way=how.way, half_life=how.half_life, stage=stage) for stage in range(len(falls))]
+        tables.append(falls)
     if columns is not None and isinstance(loss, LinearLoss) and base.corrections < MOST_CORRECTIONS:
         falls = _smooth_falls(loss, judged, columns)
         choices += [Training(way="smooth", half_life=HALF_LIFE_JUDGED, stage=stage) for stage in range(len(falls))]
@@ -310,7 +312,10 @@ def _falls(
     places = {id(part): place for place, part in enumerate(judged.parts)}
     before = losses_of(loss, judged.scores, judged.y)
     falls: FloatArray | None = None
-    for one in np.unique(judged.fold):
+    folds = np.unique(judged.fold)
+    for one in over(
+        folds, f"gain of training again ({_WORDS[how.way]}, half-life {how.half_life:g})", total=len(folds)
+    ):
         kept = [
             np.flatnonzero(judged.fold[judged.of_part(places[id(part)])] != one)
             if id(part) in places
@@ -320,7 +325,8 @@ def _falls(
         model = train(base, parts, how, now=judged.now, rows=kept)
         held = np.flatnonzero(judged.fold == one)
         X = join([take(part.X, held_of) for part, held_of in _held(judged, one)])
-        scores = model.staged_scores(X).reshape(-1, len(held), judged.scores.shape[1])
+        with library_errors("score", None):
+            scores = model.staged_scores(X).reshape(-1, len(held), judged.scores.shape[1])
         if how.way == "correction":
             scores = scores + judged.scores[held]
         if falls is None:

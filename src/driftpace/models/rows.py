@@ -1,11 +1,14 @@
 """Rows as a model takes them: arrays, sparse matrices or frames, selected and joined without changing their kind."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from driftpace.errors import DataError
+
+if TYPE_CHECKING:
+    from driftpace.tables.cell_counts import MappedCategories
 
 
 def is_matrix(X: Any) -> bool:
@@ -54,6 +57,75 @@ def with_columns(X: Any, names: Sequence[str]) -> Any:
     return _frame(X, "with_columns").select(list(names)).to_native()
 
 
+def category_columns(X: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a frame of pandas that hold categories."""
+    return tuple(str(name) for name, kind in getattr(X, "dtypes", {}).items() if kind == "category")
+
+
+def with_categories(X: Any, known: Mapping[str, Sequence[Any]]) -> Any:
+    """Return a frame whose columns of categories have those that are known, the others missing.
+
+    >>> import pandas as pd
+    >>> cells = with_categories(pd.DataFrame({"city": ["Rome", "Bari"]}), {"city": ["Oslo", "Rome"]})["city"]
+    >>> list(cells.cat.categories), cells.isna().tolist()
+    (['Oslo', 'Rome'], [False, True])
+    """
+    implementation = _frame(X, "with_categories").implementation
+    if implementation.is_pandas():
+        import pandas as pd
+
+        made = {}
+        for name, categories in known.items():
+            ordered = X[name].dtype == "category" and X[name].cat.ordered
+            wanted = pd.CategoricalDtype(list(categories), ordered=bool(ordered))
+            if X[name].dtype != wanted:
+                cells = X[name].astype(object)
+                made[name] = cells.where(cells.isin(list(categories)), None).astype(wanted)
+        return X.assign(**made) if made else X
+    if implementation.is_polars():
+        import polars as pl
+
+        wanted = {name: pl.Enum([str(word) for word in categories]) for name, categories in known.items()}
+        return X.with_columns(pl.col(name).cast(kind, strict=False) for name, kind in wanted.items())
+    return X
+
+
+def unknown_categories(before: Any, after: Any) -> "tuple[MappedCategories, ...]":
+    """Return what :func:`with_categories` made missing, by column.
+
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"city": ["Rome", "Bari"]})
+    >>> [each.sentence for each in unknown_categories(frame, with_categories(frame, {"city": ["Oslo", "Rome"]}))]
+    ['1 row with an unlisted city (Bari) counts as missing']
+    """
+    if before is after or is_matrix(after):
+        return ()
+    import narwhals as nw
+
+    from driftpace.tables.cell_counts import MappedCategories
+    from driftpace.tables.encoding import SHOWN
+
+    old, new = (nw.from_native(X, eager_only=True) for X in (before, after))
+    mapped = []
+    for name in new.columns:
+        if new[name].dtype not in (nw.Categorical, nw.Enum):
+            continue
+        lost = new[name].is_null().to_numpy() & ~old[name].is_null().to_numpy()
+        if lost.any():
+            words = [str(old[name][int(row)]) for row in np.flatnonzero(lost)]
+            different = tuple(dict.fromkeys(words))
+            mapped.append(
+                MappedCategories(
+                    column=name,
+                    category="missing",
+                    rows=len(words),
+                    distinct=len(different),
+                    examples=different[:SHOWN],
+                )
+            )
+    return tuple(mapped)
+
+
 def take(X: Any, places: Any) -> Any:
     """Return the rows at these places."""
     if is_matrix(X):
@@ -76,6 +148,8 @@ def join(parts: Sequence[Any]) -> Any:
 
     frames = [nw.from_native(part, eager_only=True) for part in parts]
     kind = frames[0].implementation
+    if kind.is_pandas():
+        return _join_pandas(parts)
     if kind.is_polars():
         import polars as pl
 
@@ -85,6 +159,21 @@ def join(parts: Sequence[Any]) -> Any:
 
         return pa.concat_tables(parts, promote_options="permissive")
     return nw.concat(frames).to_native()
+
+
+def _join_pandas(parts: Sequence[Any]) -> Any:
+    """Return frames of pandas one below the other; columns of categories have those of all parts."""
+    import pandas as pd
+
+    mixed = [
+        name
+        for name in category_columns(parts[0])
+        if len({part[name].dtype for part in parts}) > 1 and all(part[name].dtype == "category" for part in parts)
+    ]
+    for name in mixed:
+        every = list(dict.fromkeys(word for part in parts for word in part[name].cat.categories))
+        parts = [part.assign(**{name: part[name].cat.set_categories(every)}) for part in parts]
+    return pd.concat(parts, ignore_index=True)
 
 
 def alike(X: Any, known: Any, owner: str) -> Any:

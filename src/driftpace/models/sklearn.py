@@ -1,10 +1,11 @@
 """Estimators and pipelines of scikit-learn."""
 
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from driftpace.errors import DataError, ParameterError
+from driftpace.errors import ParameterError
 from driftpace.models.adapter import (
     LEAST_PROBABILITY,
     ModelAdapter,
@@ -12,10 +13,11 @@ from driftpace.models.adapter import (
     check_shares,
     check_task,
     class_labels,
+    library_errors,
     log_odds,
-    one_line,
     plain,
 )
+from driftpace.models.archive import canonical
 from driftpace.models.packing import pack, unpack
 from driftpace.typing import FloatArray, IntArray
 
@@ -101,7 +103,7 @@ class SklearnAdapter(ModelAdapter):
 
     def scores(self, X: Any) -> FloatArray:
         """Return log-odds where the estimator has probabilities, else its decision function or predictions."""
-        model = self.model
+        model, X = self.model, self._named(X)
         if self.task in ("regression", "counts"):
             found = np.asarray(model.predict(X), dtype=np.float64)
             found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
@@ -113,6 +115,14 @@ class SklearnAdapter(ModelAdapter):
             shares = self._of_all_classes(given)
             return log_odds(shares[:, 1] if self.task == "classification" else shares)
         return np.asarray(model.decision_function(X), dtype=np.float64)
+
+    def _named(self, X: Any) -> Any:
+        """Return an array with the names of the columns that the estimator was trained with, which parts of it may select by."""
+        if self.columns is None or not isinstance(X, np.ndarray) or find_spec("pandas") is None:
+            return X
+        import pandas as pd
+
+        return pd.DataFrame(X, columns=list(self.columns))
 
     def _of_labels(self, predicted: Any) -> FloatArray:
         """Return 1 for the class that is predicted and 0 for the others, or 1 and -1 where there are two."""
@@ -146,7 +156,7 @@ class SklearnAdapter(ModelAdapter):
         """Return the leaf of each tree of an ensemble."""
         if not hasattr(self._last, "apply"):
             return None
-        found = np.asarray(self._last.apply(_before_last(self.model, X)))
+        found = np.asarray(self._last.apply(_before_last(self.model, self._named(X))))
         return found.reshape(len(found), -1).astype(np.int64)
 
     def refit(
@@ -161,12 +171,8 @@ class SklearnAdapter(ModelAdapter):
             targets = y - np.asarray(offset).reshape(-1)
         elif self.labels is not None:
             targets = np.asarray(self.labels)[y.astype(np.int64)]
-        try:
-            fit_weighted(model, X, targets, sample_weight)
-        except ValueError as error:
-            raise DataError(
-                f"must be rows that the model can be trained on; it said: {one_line(error)}", name="X"
-            ) from error
+        with library_errors("be trained on", None):
+            fit_weighted(model, self._named(X), targets, sample_weight)
         made = SklearnAdapter(model, task="counts" if self.task == "counts" else None)
         made.task, made.labels = self.task, self.labels  # some classes may have no rows
         return made
@@ -179,7 +185,7 @@ class SklearnAdapter(ModelAdapter):
         _check_types(
             data, "Tracker.save", "Wrap the model in an adapter of your own, and give it again to Tracker.load."
         )
-        return pack(data, task=self.task, labels=self.labels)
+        return pack(canonical(data), task=self.task, labels=self.labels)
 
     @classmethod
     def restore(cls, data: bytes, *, model: Any = None) -> "SklearnAdapter":  # noqa: ARG003
@@ -212,6 +218,8 @@ def _check_types(data: bytes, owner: str, advice: str) -> None:
 
     unknown = sorted(set(get_untrusted_types(data=data)) - set(TRUSTED))
     if unknown:
+        if unknown[0].startswith(("sklearn.neighbors", "sklearn.metrics._dist_metrics")) and "save" in owner:
+            advice = f"Fit nearest neighbours with algorithm='brute', which keeps rows and no tree of them. {advice}"
         raise ParameterError(
             f"must be of types that skops trusts, or trees and other parts of scikit-learn; got {unknown[0]}. {advice}",
             owner=owner,
@@ -220,6 +228,8 @@ def _check_types(data: bytes, owner: str, advice: str) -> None:
 
 
 def _targets(regressor: Any) -> int:
+    if type(regressor).__name__ in ("MultiOutputRegressor", "RegressorChain"):
+        return len(regressor.estimators_)
     coef = np.asarray(getattr(regressor, "coef_", np.zeros(1)))
     return int(getattr(regressor, "n_outputs_", coef.shape[0] if coef.ndim == 2 else 1))
 

@@ -1,12 +1,13 @@
 """XGBoost: boosters of trees, and estimators with the interface of scikit-learn."""
 
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
 
-from driftpace.errors import DataError, ParameterError
-from driftpace.models.adapter import ModelAdapter, Task, check_task, class_labels, one_line
+from driftpace.errors import ParameterError
+from driftpace.models.adapter import ModelAdapter, Task, check_task, class_labels, library_errors
 from driftpace.models.packing import pack, stages_of, unpack
 from driftpace.models.rows import count_rows, is_matrix
 from driftpace.models.ubj import check_whole
@@ -14,7 +15,8 @@ from driftpace.typing import FloatArray, IntArray
 
 _TASKS: dict[str, Task] = {
     **dict.fromkeys(("reg:squarederror", "reg:pseudohubererror", "reg:absoluteerror"), "regression"),
-    "count:poisson": "counts",
+    "reg:quantileerror": "regression",
+    **dict.fromkeys(("count:poisson", "reg:gamma", "reg:tweedie"), "counts"),
     **dict.fromkeys(("binary:logistic", "binary:logitraw"), "classification"),
     **dict.fromkeys(("multi:softprob", "multi:softmax"), "multiclass"),
 }
@@ -73,6 +75,7 @@ class XGBoostAdapter(ModelAdapter):
                 owner="adapt",
                 name="model",
             )
+        self._objective_settings, self.loss_name = _loss_of(config["objective"])
         if int(config["learner_model_param"].get("num_target", "1")) > 1:
             raise ParameterError("must have one target; got a booster of several.", owner="adapt", name="model")
         self.task = _TASKS[self.objective]
@@ -87,6 +90,13 @@ class XGBoostAdapter(ModelAdapter):
 
         named = {"feature_names": self.columns, "feature_types": self.model.feature_types} if is_matrix(X) else {}
         return xgboost.DMatrix(X, enable_categorical=True, nthread=1, **named, **targets)
+
+    def categories(self, X: Any) -> Mapping[str, Sequence[Any]]:  # noqa: ARG002
+        """Return the categories that the booster was trained on, which its file has too."""
+        if self.columns is None or not hasattr(self.model, "get_categories"):  # which boosters have since XGBoost 3.1
+            return {}
+        found = self.model.get_categories(export_to_arrow=True).to_arrow()
+        return {name: words.to_pylist() for name, words in found if words is not None}
 
     def scores(self, X: Any) -> FloatArray:
         """Return the margins."""
@@ -126,7 +136,7 @@ class XGBoostAdapter(ModelAdapter):
         trees = trees.get("gbtree", trees)  # dart has its trees inside
         params = {name: value for name, value in trees["tree_train_param"].items() if name in _KEPT and value != ""}
         params |= {name: trees["gbtree_model_param"][name] for name in ("num_parallel_tree",)}
-        params |= {"objective": self.objective, "nthread": 1, "seed": 0, "verbosity": 0}
+        params |= {"objective": self.objective, **self._objective_settings, "nthread": 1, "seed": 0, "verbosity": 0}
         if self.task == "multiclass":
             assert self.labels is not None
             params["num_class"] = len(self.labels)
@@ -134,11 +144,9 @@ class XGBoostAdapter(ModelAdapter):
         if offset is not None:
             margin = np.asarray(offset).reshape(len(y), -1).squeeze(axis=1) if self.outputs == 1 else offset
             params["base_score"] = 0.0 if self.objective == "binary:logitraw" else _NEUTRAL[self.task]
-        try:
+        with library_errors("be trained on", None):
             data = self._matrix(X, label=y, weight=sample_weight, base_margin=margin)
             booster = xgboost.train(params, data, num_boost_round=self._rounds)
-        except (xgboost.core.XGBoostError, ValueError) as error:
-            raise DataError(f"must be rows that XGBoost can train on; it said: {one_line(error)}", name="X") from error
         return XGBoostAdapter(booster, labels=self.labels)
 
     def dump(self) -> bytes:
@@ -152,6 +160,21 @@ class XGBoostAdapter(ModelAdapter):
         booster = load_bytes(raw)
         booster.load_config(facts["config"])
         return cls(booster, labels=facts["labels"])
+
+
+def _loss_of(objective: Any) -> tuple[dict[str, float], str | None]:
+    """Return the settings of an objective and the loss of that name; refuse several quantiles at once."""
+    if objective["name"] == "reg:quantileerror":
+        quantiles = json.loads(objective["quantile_loss_param"]["quantile_alpha"])
+        if len(quantiles) != 1:
+            raise ParameterError(
+                f"must be of one quantile; got a booster of {len(quantiles)}.", owner="adapt", name="model"
+            )
+        return {"quantile_alpha": quantiles[0]}, f"quantile({quantiles[0]:g})"
+    if objective["name"] == "reg:tweedie":
+        power = float(objective["tweedie_regression_param"]["tweedie_variance_power"])
+        return {"tweedie_variance_power": power}, f"tweedie({power:.6g})"
+    return {}, "gamma" if objective["name"] == "reg:gamma" else None
 
 
 def from_estimator(model: Any, *, task: str | None = None, labels: Any = None) -> XGBoostAdapter:

@@ -22,6 +22,8 @@ class Retraining:
         The labels that it was estimated from, which were bought for the head.
     since : int
         The periods since the base was trained, as far as the tracker knows.
+    problem : str, optional
+        Why the gain is not known although there are labels: what the library of the model said of training on parts of them.
     way : {"correction", "fresh", "smooth"}, optional
         How training is best done: from the scores of the model in use, from nothing, or by a smooth correction of these scores.
 
@@ -43,6 +45,7 @@ class Retraining:
     periods: int
     since: int
     way: str | None = None
+    problem: str | None = None
 
     def __bool__(self) -> bool:
         return self.due
@@ -51,6 +54,8 @@ class Retraining:
     def sentence(self) -> str:
         """The advice in words, without a full stop."""
         over = f"{self.rows:,} rows of {self.periods} period{'' if self.periods == 1 else 's'}"
+        if self.problem is not None:
+            return f"it is not known whether the base should be trained again ({over}): {self.problem}"
         if self.gain is None or self.error is None:
             return f"too few labels to say whether the base should be trained again ({over})"
         if self.due:

@@ -28,6 +28,7 @@ from driftpace.backtest.text import (
 from driftpace.formatting import count, loss, money, number, plural, ratio, span
 from driftpace.metrics import get_metric
 from driftpace.report import backtest_figures
+from driftpace.report.compare import comparison_section
 from driftpace.report.page import (
     Card,
     assumptions_html,
@@ -62,6 +63,8 @@ def backtest_report(result: BacktestResult) -> str:
         backtest_figures.loss_section(result),
         *(section for section in optional if section is not None),
     ]
+    if result.comparison is not None:
+        sections.append(comparison_section(result.comparison, f"{result.comparison.advice} "))
     body = [
         header_html(f"driftpace backtest · {result.table}", headline(result)),
         _breach(result),

@@ -35,7 +35,7 @@ def compare_report(result: ModelComparison) -> str:
     str
         A page that loads nothing from elsewhere. Its figure needs plotly (``pip install "driftpace[report]"``).
     """
-    section = _section(result)
+    section = comparison_section(result)
     body = [
         header_html(f"driftpace compare · {result.table}", result.advice),
         summary_html(_cards(result)),
@@ -83,11 +83,12 @@ def frontier_figure(result: ModelComparison) -> NumericFigure:
     return figure
 
 
-def _section(result: ModelComparison) -> Section:
+def comparison_section(result: ModelComparison, lead: str = "") -> Section:
+    """Return the frontier as a picture and a table, after the sentences of ``lead``."""
     return Section(
         key="frontier",
         title="What accuracy costs",
-        text=f"Mean loss on rows that no model saw, over the labels bought in a mean period; {plural(result.runs, 'run')}.",
+        text=f"{lead}Mean loss on rows that no model saw, over the labels bought in a mean period; {plural(result.runs, 'run')}.",
         alt="Loss of each kind of model over the labels of a period.",
         figure=frontier_figure(result),
         columns=tuple(f"{head[:1].upper()}{head[1:]}" for head in HEADS),

@@ -167,6 +167,7 @@ class RetrainingResponse(ResponseModel):
     periods: int
     since: int
     way: str | None
+    problem: str | None
     sentence: str
 
 

@@ -138,6 +138,8 @@ TYPES: dict[str, str] = {
     "model.gain": "driftpace.models:Gain",
     "model.training": "driftpace.models:Training",
     "model.measured-curve": "driftpace.models.learning_curve:MeasuredCurve",
+    "model.trained-until": "driftpace.tracker.trained_until:TrainedUntil",
+    "model.unknown-categories": "driftpace.tracker.model_rows:UnknownCategories",
     "model.curve-audit": "driftpace.models.learning_curve:CurveAudit",
     "model.smooth-correction": "driftpace.models:SmoothCorrection",
     "model.head": "driftpace.models:Head",

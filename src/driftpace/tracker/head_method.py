@@ -124,7 +124,7 @@ class HeadMethod:
     def close(self, state: HeadState) -> tuple[HeadState, StepReport]:
         """Fit the head, and say whether the base should be trained again."""
         inner, report = self._fitted_by(state.head_features).close(state.inner)
-        after = replace(state, inner=inner, open_rows=())
+        after, problem = replace(state, inner=inner, open_rows=()), None
         if state.open_rows:
             assert state.head_features is not None
             features, loss = state.head_features, cast("LinearLoss | VectorLoss", self.spec.loss)
@@ -133,10 +133,12 @@ class HeadMethod:
             )
             rows = limited((*state.rows, *scored), MOST_ROWS)
             window = self.head.window
-            gain = gain_now(state.adapter, loss, rows, features=features, window=window, period=report.period)
+            gain, problem = gain_now(state.adapter, loss, rows, features=features, window=window, period=report.period)
             after = replace(after, rows=rows, gain=gain)
         target = self.epsilon if self.epsilon is not None else report.epsilon / self.head.share
-        retrain = advice(after.gain, after.rows, target=target, period=report.period, trained=state.trained)
+        retrain = advice(
+            after.gain, after.rows, target=target, period=report.period, trained=state.trained, problem=problem
+        )
         return after, replace(report, retrain=retrain)
 
     def trained(self, state: HeadState) -> ModelAdapter:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from driftpace.errors import ParameterError, ProtocolError
+from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.losses.softmax import helmert
 from driftpace.models import (
@@ -20,6 +20,7 @@ from driftpace.models import (
 )
 from driftpace.models.retraining import ALARM, LEAST_ROWS, Gain
 from driftpace.models.rows import join
+from driftpace.progress import over
 from driftpace.records import Retraining
 from driftpace.typing import FloatArray
 
@@ -80,18 +81,22 @@ def gain_now(
     features: HeadFeatures,
     window: int,
     period: int,
-) -> Gain | None:
-    """Return what training again would gain, by the rows of the last ``window`` periods; None where that cannot be known."""
+) -> tuple[Gain | None, str | None]:
+    """Return what training again would gain, by the rows of the last ``window`` periods, or None and why it cannot be known."""
     if not base.trainable:
-        return None
-    return gain_of_training(
-        base,
-        loss,
-        limited(rows, GAIN_ROWS),
-        now=period,
-        window=window,
-        columns=lambda X: features.smooth(base, X),
-    )
+        return None, None
+    try:
+        gain = gain_of_training(
+            base,
+            loss,
+            limited(rows, GAIN_ROWS),
+            now=period,
+            window=window,
+            columns=lambda X: features.smooth(base, X),
+        )
+    except DataError as error:  # such as folds of one class, which not every library trains on
+        return None, f"rows {error.problem}"
+    return gain, None
 
 
 def by_period(parts: Sequence[ScoredRows]) -> list[ScoredRows]:
@@ -117,7 +122,15 @@ def by_period(parts: Sequence[ScoredRows]) -> list[ScoredRows]:
     return merged
 
 
-def advice(gain: Gain | None, rows: Sequence[ScoredRows], *, target: float, period: int, trained: int) -> Retraining:
+def advice(
+    gain: Gain | None,
+    rows: Sequence[ScoredRows],
+    *,
+    target: float,
+    period: int,
+    trained: int,
+    problem: str | None = None,
+) -> Retraining:
     """Return the advice of a period; ``target`` is that of head and base together, ``trained`` when the base was trained."""
     threshold = ALARM * target
     judged = [part for part in rows if part.scores is not None]
@@ -131,6 +144,7 @@ def advice(gain: Gain | None, rows: Sequence[ScoredRows], *, target: float, peri
         periods=len({part.period for part in judged}) if gain is None else gain.periods,
         since=period - trained,
         way=None if gain is None else gain.best.way,
+        problem=problem,
     )
 
 
@@ -170,5 +184,5 @@ def trained_again(
         assert isinstance(loss, LinearLoss)
         smooth = smooth_correction(loss, rows, how, now=now, window=window, columns=lambda X: features.smooth(base, X))
         return CorrectedAdapter(base, features, matrix, smooth)
-    trained = train(base, rows, how, now=now).stage(how.stage)
+    (trained,) = [train(base, rows, each, now=now).stage(each.stage) for each in over([how], "training", total=1)]
     return trained if how.way == "fresh" else CorrectedAdapter(base, features, matrix, trained)

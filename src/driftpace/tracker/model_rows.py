@@ -1,14 +1,15 @@
 """What trackers of models share: targets, predictions from scores, periods, rows as JSON values."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
 from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.models import ModelAdapter, ScoredRows
-from driftpace.models.rows import count_rows, rows_from_values, rows_to_values, take
-from driftpace.records import StepReport
+from driftpace.models.rows import count_rows, rows_from_values, rows_to_values, take, unknown_categories
+from driftpace.records import Assumption, StepReport, Verdict
 from driftpace.storage.codec import decode, encode
 from driftpace.tracker.inputs import read_targets
 from driftpace.typing import FloatArray
@@ -41,6 +42,34 @@ def check_same_scores(base: ModelAdapter, probe: Probe | None, owner: str) -> No
             owner=owner,
             name="model",
         )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnknownCategories:
+    """Cells of a period with categories that a model was not trained on, which it sees as missing; ``first`` tells of some."""
+
+    cells: int
+    first: str
+
+    @classmethod
+    def of(cls, given: Any, taken: Any, before: "UnknownCategories | None") -> "UnknownCategories | None":
+        """Return the count with the rows of one delivery more, as they were given and as the model takes them."""
+        mapped = unknown_categories(given, taken)
+        cells = sum(each.rows for each in mapped) + (0 if before is None else before.cells)
+        if not mapped:
+            return before
+        return cls(cells=cells, first=mapped[0].sentence if before is None else before.first)
+
+    @property
+    def check(self) -> Assumption:
+        """The check of a period that had such cells.
+
+        >>> UnknownCategories(cells=3, first="2 rows with an unlisted city (Bari) count as missing").check.sentence
+        '3 cells have categories that the model was not trained on; 2 rows with an unlisted city (Bari) count as missing.'
+        """
+        cells = "1 cell has a category" if self.cells == 1 else f"{self.cells:,} cells have categories"
+        sentence = f"{cells} that the model was not trained on; {self.first}."
+        return Assumption(name="categories", verdict=Verdict.WARN, sentence=sentence)
 
 
 def check_columns(base: ModelAdapter, before: ModelAdapter, rows: Sequence[ScoredRows]) -> None:

@@ -10,7 +10,16 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.errors import DataError, ParameterError, ProtocolError
-from driftpace.losses import LinearLoss, LogisticLoss, PoissonLoss, SoftmaxLoss, SquaredLoss, VectorLoss, classifies
+from driftpace.losses import (
+    LinearLoss,
+    LogisticLoss,
+    PoissonLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+    VectorLoss,
+    classifies,
+    get_loss,
+)
 from driftpace.models import (
     Head,
     HeadFeatures,
@@ -37,6 +46,7 @@ from driftpace.tracker.head_rows import (
 )
 from driftpace.tracker.inputs import InputRows, read_entropy, read_weights
 from driftpace.tracker.model_rows import (
+    UnknownCategories,
     check_columns,
     check_same_scores,
     codes_of,
@@ -51,6 +61,7 @@ from driftpace.tracker.model_rows import (
 )
 from driftpace.tracker.refit_tracker import RefitTracker
 from driftpace.tracker.restart import near_start, restarted
+from driftpace.tracker.trained_until import TrainedUntil
 from driftpace.typing import FloatArray
 
 if TYPE_CHECKING:
@@ -66,7 +77,8 @@ class ModelState:
 
     ``rows`` are the labelled rows that are kept, oldest first, and ``open_rows`` those of the open period. ``trained`` is the
     period in which the base was trained by the tracker; 0 where it was not. ``gain`` is what training it again would have gained
-    in the last period, and ``probe`` the first rows with their scores.
+    in the last period, and ``probe`` the first rows with their scores. ``unknown`` counts the cells of the open period with
+    categories that the base was not trained on.
     """
 
     base: ModelAdapter
@@ -76,6 +88,7 @@ class ModelState:
     trained: int = 0
     gain: Gain | None = None
     probe: tuple[Any, FloatArray] | None = None
+    unknown: UnknownCategories | None = None
 
 
 class ModelTracker:
@@ -115,10 +128,10 @@ class ModelTracker:
         self._head_settings = Head() if head is None else head
         if not isinstance(self._head_settings, Head):
             raise ParameterError(f"must be a Head; got {head!r:.80}.", owner=owner, name="head")
-        unknown = sorted(set(options) - set(_OPTIONS))
+        unknown = sorted(set(options) - set(OPTIONS))
         if unknown:
             raise ParameterError(
-                f"must be one of {', '.join(_OPTIONS)}; got {unknown[0]!r}.", owner=owner, name=unknown[0]
+                f"must be one of {', '.join(OPTIONS)}; got {unknown[0]!r}.", owner=owner, name=unknown[0]
             )
         if (epsilon is None) == (tolerance is None):
             raise ParameterError(
@@ -128,8 +141,8 @@ class ModelTracker:
             )
         target = {"epsilon": epsilon} if tolerance is None else {"tolerance": tolerance}
         validation.positive(owner, **target)
-        self._loss = _loss_of(base, loss, owner)
-        self._trained_until = trained_until
+        self._loss = loss_of(base, loss, owner)
+        self._trained_until = None if trained_until is None else TrainedUntil.of(trained_until, owner=owner)
         self._epsilon, self._tolerance = epsilon, tolerance
         share = self._head_settings.share
         self._given = options | {name: share * value for name, value in target.items() if value is not None}
@@ -159,6 +172,11 @@ class ModelTracker:
     def head_features(self) -> tuple[str, ...] | None:
         """The names of what the head sees; None before the first rows or :meth:`fit_pool`."""
         return None if self._state.features is None else self._state.features.names
+
+    @property
+    def head_share(self) -> float:
+        """The share of the target that is spent on the head."""
+        return self._head_settings.share
 
     @property
     def base(self) -> ModelAdapter:
@@ -274,8 +292,8 @@ class ModelTracker:
         sample_weight : array-like, optional
             What each row counts for.
         times : array-like, optional
-            When each row is from, with ``trained_until``: rows that the model may have been trained on are refused, since its
-            scores of them are too good.
+            When each row is from, with ``trained_until``: dates in any spelling, or numbers. Rows that the model may have been
+            trained on are refused, since its scores of them are too good.
         final : bool, default True
             Whether the period is closed.
 
@@ -296,15 +314,19 @@ class ModelTracker:
                 head, state = self._with_rows(X, y, sample_weight, times, owner)
             report = head.tell(final=final) if final else None
             if report is not None:
-                state = self._closed(head, state, report)
-                report = replace(report, retrain=self._advice(state, report))
+                unknown = state.unknown
+                state, problem = self._closed(head, state, report)
+                checks = report.assumptions if unknown is None else (*report.assumptions, unknown.check)
+                report = replace(report, retrain=self._advice(state, report, problem), assumptions=checks)
                 head._reports[-1] = report
         self._head, self._state = head, state
         return report
 
     def _with_rows(self, X: Any, y: Any, sample_weight: Any, times: Any, owner: str) -> tuple[Tracker, ModelState]:
         state = self._state
-        X = state.base.rows(read_features(X, owner), owner)
+        given = read_features(X, owner)
+        X = state.base.rows(given, owner)
+        unknown = UnknownCategories.of(given, X, state.unknown)
         X = self._alike(X, owner)
         rows = count_rows(X)
         self._check_times(times, rows, owner)
@@ -323,17 +345,17 @@ class ModelTracker:
             return head, state
         part = ScoredRows(period=head.period, X=X, y=codes, scores=scores, weights=weights)
         probe = state.probe or probe_of(X, scores)
-        return head, replace(state, features=features, open_rows=(*state.open_rows, part), probe=probe)
+        return head, replace(state, features=features, open_rows=(*state.open_rows, part), probe=probe, unknown=unknown)
 
     def _alike(self, X: Any, owner: str) -> Any:
         """Return rows of the kind of those that are kept, which they are joined to."""
         kept = (*self._state.rows[:1], *self._state.open_rows[:1])
         return alike(X, kept[0].X, owner) if kept else X
 
-    def _closed(self, head: Tracker, state: ModelState, report: StepReport) -> ModelState:
-        """Return the state after a period: its rows with the scores of its head, and what training would gain."""
+    def _closed(self, head: Tracker, state: ModelState, report: StepReport) -> tuple[ModelState, str | None]:
+        """Return the state after a period: its rows with the scores of its head, what training would gain, or why it is unknown."""
         if not state.open_rows:
-            return state
+            return state, None
         assert state.features is not None
         coef = head.snapshot()[1].coef
         scored = with_head_scores(
@@ -341,8 +363,10 @@ class ModelTracker:
         )
         rows = limited((*state.rows, *scored), MOST_ROWS)
         window = self._head_settings.window
-        gain = gain_now(state.base, self._loss, rows, features=state.features, window=window, period=report.period)
-        return replace(state, rows=rows, open_rows=(), gain=gain)
+        gain, problem = gain_now(
+            state.base, self._loss, rows, features=state.features, window=window, period=report.period
+        )
+        return replace(state, rows=rows, open_rows=(), gain=gain, unknown=None), problem
 
     def _head_scores(self, head: Tracker, state: ModelState, X: Any, base_scores: FloatArray | None) -> FloatArray:
         """Return the scores of the head, (rows, outputs), those of classes where there are several."""
@@ -353,11 +377,13 @@ class ModelTracker:
             np.column_stack([phi, np.ones(len(phi))]) @ head_matrix(head.snapshot()[1].coef, state.base.outputs)
         )
 
-    def _advice(self, state: ModelState, report: StepReport) -> Retraining:
+    def _advice(self, state: ModelState, report: StepReport, problem: str | None) -> Retraining:
         target = self._epsilon if self._epsilon is not None else report.epsilon / self._head_settings.share
-        return advice(state.gain, state.rows, target=target, period=report.period, trained=state.trained)
+        return advice(
+            state.gain, state.rows, target=target, period=report.period, trained=state.trained, problem=problem
+        )
 
-    def retrain(self, model: Any = None) -> Retraining | None:
+    def retrain(self, model: Any = None, *, trained_until: Any = None) -> Retraining | None:
         """Train the base again on the rows bought so far, in the way that proved best on rows left out; no label is bought for it.
 
         The head then begins anew, and expects the drift that was seen before.
@@ -366,6 +392,8 @@ class ModelTracker:
         ----------
         model : object, optional
             A model that was trained elsewhere, on rows that will not be delivered again, in place of one that is trained here.
+        trained_until : date, str or number, optional
+            When the last row is from that this model was trained on, as in :meth:`Tracker.for_model`.
 
         Returns
         -------
@@ -382,6 +410,15 @@ class ModelTracker:
         if state.open_rows:
             raise ProtocolError("retrain() must be called between periods; call tell() first.")
         report = head.history[-1] if len(head.history) else None
+        if model is None and trained_until is not None:
+            raise ParameterError(
+                f"must be left out without model=; got {trained_until!r:.80}.",
+                owner="Tracker.retrain",
+                name="trained_until",
+            )
+        until = self._trained_until
+        if trained_until is not None:
+            until = TrainedUntil.of(trained_until, owner="Tracker.retrain")
         if model is not None:
             base = adapt(model)
             check_columns(base, state.base, state.rows)
@@ -407,6 +444,7 @@ class ModelTracker:
         except BaseException:
             self._state = state
             raise
+        self._trained_until = until
         return None if report is None else report.retrain
 
     def _trained(self) -> ModelAdapter:
@@ -466,32 +504,10 @@ class ModelTracker:
         return shares_of(self._state.base, self.decision_function(X))
 
     def _check_times(self, times: Any, rows: int, owner: str) -> None:
-        if times is None:
-            if self._trained_until is not None and rows:
-                raise DataError(
-                    "must be given for each row, since trained_until is; got None.", owner=owner, name="times"
-                )
-            return
-        if self._trained_until is None:
+        if self._trained_until is not None:
+            self._trained_until.check(times, rows, owner=owner)
+        elif times is not None:
             raise DataError("must be None without trained_until; got some.", owner=owner, name="times")
-        values = list(times)
-        if len(values) != rows:
-            raise DataError(
-                f"must have one entry for each of the {rows} rows of X; got {len(values)}.", owner=owner, name="times"
-            )
-        try:
-            early = [row for row, time in enumerate(values) if not time > self._trained_until]
-        except TypeError as error:
-            raise DataError(
-                f"must compare with trained_until, {self._trained_until!r}; {error}.", owner=owner, name="times"
-            ) from None
-        if early:
-            raise DataError(
-                f"must be after {self._trained_until!r}, until when the model was trained; row {early[0]} is from "
-                f"{values[early[0]]!r}, and its score may be too good.",
-                owner=owner,
-                name="times",
-            )
 
     def _check_same_model(self, owner: str) -> None:
         """Refuse a model that scores the first rows differently from before."""
@@ -505,6 +521,10 @@ class ModelTracker:
         path : str or path-like
             The file.
         """
+        write_state(path, self.to_body())
+
+    def to_body(self) -> dict[str, Any]:
+        """Return everything as JSON values, which :meth:`from_body` reads."""
         state = self._state
         settings = {name: getattr(self, f"_{name}") for name in ("epsilon", "tolerance", "trained_until")}
         model = {
@@ -520,8 +540,9 @@ class ModelTracker:
             "trained": state.trained,
             "gain": encode(state.gain),
             "probe": probe_to_values(state.probe),
+            "unknown": encode(state.unknown),
         }
-        write_state(path, {**self._head.to_body(), "model": model})
+        return {**self._head.to_body(), "model": model}
 
     @classmethod
     def from_body(cls, tracker: Any, body: Any, model: Any, own: dict[str, Any]) -> Self:
@@ -563,6 +584,7 @@ class ModelTracker:
             trained=held["trained"],
             gain=decode(held["gain"]),
             probe=probe_from_values(held["probe"]),
+            unknown=decode(held["unknown"]),
         )
         made._head = tracker.from_body({name: value for name, value in body.items() if name != "model"}, own)
         made._check_same_model("Tracker.load")
@@ -573,7 +595,7 @@ class ModelTracker:
         return f"ModelTracker({type(self._state.base).__name__}, {target}, period={self.period})"
 
 
-_OPTIONS = ("confidence", "certificate_level", "orders", "season", "audit", "cap", "pool", "budget")
+OPTIONS = ("confidence", "certificate_level", "orders", "season", "audit", "cap", "pool", "budget")
 """What a tracker of a model takes besides, as Tracker does."""
 
 
@@ -596,13 +618,17 @@ def track_model(
     given = sorted(name for name, value in unused.items() if value is not None and name != "rng")
     if given:
         raise ParameterError("must be left out without a head; got one.", owner=owner, name=given[0])
-    return RefitTracker(base, _loss_of(base, options.pop("loss"), owner), **options)
+    return RefitTracker(base, loss_of(base, options.pop("loss"), owner), **options)
 
 
-def _loss_of(base: ModelAdapter, loss: Any, owner: str) -> LinearLoss | VectorLoss:
+def loss_of(base: ModelAdapter, loss: Any, owner: str) -> LinearLoss | VectorLoss:
     """Return the loss of a model's task, or the one that was given for it."""
     made: LinearLoss | VectorLoss
-    if base.task == "multiclass":
+    if base.loss_name is not None:
+        named = get_loss(base.loss_name, l2=0.0 if base.task == "regression" else 1e-4)
+        assert isinstance(named, LinearLoss)
+        made = named
+    elif base.task == "multiclass":
         made = SoftmaxLoss(l2=1e-4, classes=base.outputs)
     else:
         made = {"regression": SquaredLoss(), "classification": LogisticLoss(l2=1e-4), "counts": PoissonLoss(l2=1e-4)}[

@@ -7,9 +7,16 @@ from driftpace.models import ModelAdapter, ScoredRows, adapter_of_artefact, arte
 from driftpace.models.learning_curve import CurveAudit, MeasuredCurve
 from driftpace.records import StepReport
 from driftpace.storage.codec import decode, encode
-from driftpace.tracker.model_rows import Probe, part_from_values, part_to_values, probe_from_values, probe_to_values
+from driftpace.tracker.model_rows import (
+    Probe,
+    UnknownCategories,
+    part_from_values,
+    part_to_values,
+    probe_from_values,
+    probe_to_values,
+)
 
-_PLAIN = ("period", "ordered", "pool", "look", "looked", "curves", "audit", "reports")
+_PLAIN = ("period", "ordered", "pool", "look", "looked", "curves", "audit", "reports", "unknown")
 _ROWS = ("rows", "open_rows")
 
 
@@ -34,6 +41,7 @@ class RefitState:
     audit: CurveAudit = field(default_factory=CurveAudit)
     reports: tuple[StepReport, ...] = ()
     probe: Probe | None = None
+    unknown: UnknownCategories | None = None
 
     @property
     def gathered(self) -> int:

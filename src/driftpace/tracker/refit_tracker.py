@@ -4,6 +4,7 @@ import math
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ from driftpace.models import (
 )
 from driftpace.models.learning_curve import LearningCurve, MeasuredCurve
 from driftpace.models.rows import alike, count_rows, read_features, take
+from driftpace.progress import over
 from driftpace.records import Outcome, Request, StepReport
 from driftpace.storage import write_state
 from driftpace.storage.codec import decode, encode
@@ -29,6 +31,7 @@ from driftpace.tracker.head_rows import MOST_ROWS, by_period, limited
 from driftpace.tracker.history import History
 from driftpace.tracker.inputs import read_weights
 from driftpace.tracker.model_rows import (
+    UnknownCategories,
     check_columns,
     check_same_scores,
     codes_of,
@@ -257,11 +260,13 @@ class RefitTracker:
             raise ProtocolError("tell() must follow ask() in every period.")
         if X is not None:
             check_same_scores(state.model, state.probe, owner)
-            part = self._part(X, y, sample_weight, state.period, owner)
+            given = read_features(X, owner)
+            part = self._part(given, y, sample_weight, state.period, owner)
             if len(part):
                 assert part.scores is not None
                 probe = state.probe or probe_of(part.X, part.scores)
-                state = replace(state, open_rows=(*state.open_rows, part), probe=probe)
+                unknown = UnknownCategories.of(given, part.X, state.unknown)
+                state = replace(state, open_rows=(*state.open_rows, part), probe=probe, unknown=unknown)
         report = None
         if final:
             state, report = self._closed(state)
@@ -291,9 +296,12 @@ class RefitTracker:
                 audit = audit.after(LearningCurve.of(curves, now=state.period), measured)
             state = replace(state, look=measured, audit=audit)
             if measured.falls[-1] > 0.0:
-                state = replace(state, probe=None)
                 how = Training(way="fresh", half_life=half_life)
-                model = train(model, (*state.rows, *state.open_rows), how, now=state.period)
+                with suppress(
+                    DataError
+                ):  # the library trains on each part of the rows, but not on all: the model stays
+                    model = train(model, (*state.rows, *state.open_rows), how, now=state.period)
+                    state = replace(state, probe=None)
             curves = (*curves, measured)[-KEPT_CURVES:]
         risk, outcome = self._standing(state, state.gathered)
         report = StepReport(
@@ -307,7 +315,7 @@ class RefitTracker:
             certificate=None,
             outcome=outcome,
             epsilon=self._epsilon,
-            assumptions=(audit.check,),
+            assumptions=(audit.check,) if state.unknown is None else (audit.check, state.unknown.check),
             seconds=time.perf_counter() - began,
         )
         after = replace(
@@ -316,6 +324,7 @@ class RefitTracker:
             period=state.period + 1,
             rows=limited((*state.rows, *by_period(state.open_rows)), MOST_ROWS),
             open_rows=(),
+            unknown=None,
             ordered=None,
             look=None,
             looked=0,
@@ -348,7 +357,7 @@ class RefitTracker:
         fold = np.arange(len(part)) % FOLDS
         falls = np.zeros((len(HALF_LIVES), len(SHARES), len(part)))
         try:
-            for one in range(FOLDS):
+            for one in over(range(FOLDS), "learning curve", total=FOLDS):
                 held, kept = np.flatnonzero(fold == one), np.flatnonzero(fold != one)
                 X = take(part.X, held)
                 for place, half_life in enumerate(HALF_LIVES):

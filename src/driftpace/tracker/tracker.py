@@ -61,6 +61,7 @@ from driftpace.typing import FloatArray, IntArray
 if TYPE_CHECKING:
     from driftpace.models import Head
     from driftpace.tables.encoding import MissingPolicy
+    from driftpace.tracker.kinds_tracker import KindsTracker
     from driftpace.tracker.model_tracker import ModelTracker
     from driftpace.tracker.open_pool import OpenPool
     from driftpace.tracker.refit_tracker import RefitTracker
@@ -423,8 +424,9 @@ class Tracker(FittedModel):
         task, labels : str and sequence, optional
             What the model predicts ("regression", "classification", "multiclass" or "counts") where it does not say it, as
             functions and torch modules, and the labels of its classes.
-        trained_until : object, optional
-            The time of the last row that the model was trained on; ``tell(times=)`` then refuses earlier rows.
+        trained_until : date, str or number, optional
+            When the last row is from that the model was trained on: a date, a month or the like in any spelling, to whose end it
+            counts, or a number such as that of a period. ``tell(times=)`` then refuses rows that are not later.
         rng : int or numpy.random.Generator, optional
             A seed.
         **options
@@ -465,6 +467,42 @@ class Tracker(FittedModel):
             rng=rng,
             **options,
         )
+
+    @classmethod
+    def for_models(
+        cls, models: Sequence[Any], *, epsilon: float | None = None, tolerance: float | None = None, **options: Any
+    ) -> "KindsTracker":
+        """Track several kinds of models on the same labels; the one in use changes when the evidence says so.
+
+        Parameters
+        ----------
+        models : sequence
+            Two or more fitted models as in :meth:`for_model`, each of which gets a head, and ``"linear"`` for a linear model of
+            the columns. The first is in use at the beginning.
+        epsilon : float, optional
+            How much worse than the kind in use with unlimited labels is acceptable. Give this or ``tolerance``.
+        tolerance : float, optional
+            The target as a share of the best loss.
+        **options
+            ``loss``, ``head``, ``task``, ``labels``, ``trained_until`` and ``rng`` as in :meth:`for_model`, and ``confidence``,
+            ``certificate_level``, ``orders``, ``season``, ``cap`` and ``pool`` as for :class:`Tracker`.
+
+        Returns
+        -------
+        KindsTracker
+
+        Examples
+        --------
+        >>> from driftpace import Tracker
+        >>> rng = np.random.default_rng(0)
+        >>> def old(X): return np.sin(2.0 * X[:, 0])
+        >>> tracker = Tracker.for_models([old, "linear"], task="regression", epsilon=0.02, rng=0)
+        >>> tracker.in_use, list(tracker.kinds)
+        ('head on function', ['head on function', 'linear'])
+        """
+        from driftpace.tracker.kinds_tracker import KindsTracker
+
+        return KindsTracker(cls, models, epsilon=epsilon, tolerance=tolerance, **options)
 
     def fit_pool(self, pool: Any) -> tuple[str, ...]:
         """Show the rows that this period could label: the rows delivered are compared with them.
@@ -1005,7 +1043,8 @@ class Tracker(FittedModel):
             The file.
         **own
             Parts of your own (``loss=``, ``learner=``, ..., ``select=``), which a file cannot hold, are given again, and so is the
-            ``model`` of a tracker made by :meth:`for_model` where it cannot be saved.
+            ``model`` of a tracker made by :meth:`for_model` where it cannot be saved (``models``, by the names of kinds, of one
+            made by :meth:`for_models`).
 
         Returns
         -------
@@ -1024,6 +1063,10 @@ class Tracker(FittedModel):
             from driftpace.tracker.refit_tracker import RefitTracker
 
             return RefitTracker.from_body(body, own.pop("model", None))
+        if isinstance(body, dict) and "kinds" in body:
+            from driftpace.tracker.kinds_tracker import KindsTracker
+
+            return KindsTracker.from_body(cls, body, own.pop("models", None))
         if isinstance(body, dict) and "model" in body:
             from driftpace.tracker.model_tracker import ModelTracker
 

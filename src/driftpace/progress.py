@@ -1,7 +1,11 @@
-"""A progress bar with the remaining time on a terminal, and nothing elsewhere."""
+"""A progress bar with the remaining time on a terminal, and nothing elsewhere.
+
+Long work says how far it is by :func:`over`, and is shown by the bar that is open around it.
+"""
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextvars import ContextVar, Token
 from importlib.util import find_spec
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -14,6 +18,8 @@ Item = TypeVar("Item")
 class Progress:
     """Show the progress of loops; with ``show`` None, when stderr is a terminal and rich is installed.
 
+    While it is open, it also shows the long work of trackers: ``with Progress(): tracker.tell()``.
+
     >>> with Progress(False) as progress:
     ...     list(progress.over(range(3), "runs", total=3))
     [0, 1, 2]
@@ -22,17 +28,20 @@ class Progress:
     def __init__(self, show: bool | None = None) -> None:
         installed = find_spec("rich") is not None
         if show and not installed:
-            raise MissingExtraError('backtest(progress=True) needs rich: pip install "driftpace[cli]".')
+            raise MissingExtraError('progress=True needs rich: pip install "driftpace[cli]".')
+        self._before: Token[Progress | None]
         self._bar: Any = _bar() if (installed and sys.stderr.isatty() if show is None else show) else None
 
     def __enter__(self) -> Self:
         if self._bar is not None:
             self._bar.start()
+        self._before = _open.set(self)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        _open.reset(self._before)
         if self._bar is not None:
             self._bar.stop()
 
@@ -55,6 +64,19 @@ class Progress:
             self._bar.update(known[0], description=what)
         else:
             self._bar.add_task(what, total=None)
+
+
+_open: "ContextVar[Progress | None]" = ContextVar("progress", default=None)
+
+
+def over(items: Iterable[Item], what: str, *, total: int) -> Iterator[Item]:
+    """Yield the items, and count them on the bar that is open; without one, only yield them.
+
+    >>> list(over("ab", "letters", total=2))
+    ['a', 'b']
+    """
+    bar = _open.get()
+    return iter(items) if bar is None else bar.over(items, what, total=total)
 
 
 def _bar() -> Any:
