@@ -112,6 +112,34 @@ def test_leaks_are_named_and_the_numbers_are_without_them(rng: np.random.Generat
     assert named.leaks == check.leaks or len(named.leaks) == 1
 
 
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_named_copies_that_no_fit_can_follow_are_left_out(seed: int) -> None:
+    """Rows that are predicted exactly have no loss, and a fit may overflow: then the numbers are without the copies."""
+    rng, size = np.random.default_rng(seed), 4000
+    X = rng.normal(size=(size, 3))
+    y = X @ [1.0, -1.0, 0.5] + rng.normal(size=size)
+    table: dict[str, Any] = {"month": np.arange(size) // 250, "x": X[:, 0], "b": (y > 0.8).astype(int), "y": y}
+    for share in (5, 15):
+        table[f"copy{share}"] = np.where(rng.random(size) < share / 100.0, np.nan, 2.0 * y + 1.0)
+    named = check_table(table, period="month", target="y", features=["x", "copy5", "copy15", "b"])
+    assert [leak.feature for leak in named.leaks] == ["copy5", "copy15"]
+    assert named.problems == ()
+    assert named.labels
+    assert named.suspects in ((), ("copy5", "copy15"))
+    assert ("--exclude copy5,copy15" in named.command) == (named.suspects != ())
+
+
+def test_no_leak_is_left_after_those_found_are_excluded(rng: np.random.Generator) -> None:
+    table = _table(rng)
+    demand = table["demand"]
+    for name, noise in (("invoice", 0.0), ("paid", 0.1), ("billed", 0.2)):
+        cells = np.asarray(3.0 * demand + noise * rng.normal(size=ROWS) * demand.std())
+        table[name] = np.where(rng.random(ROWS) < 0.3, np.nan, cells)
+    check = check_table(table, target="demand")
+    assert set(check.suspects) == {"invoice", "paid", "billed"}
+    assert check_table(table, target="demand", exclude=check.suspects).leaks == ()
+
+
 def test_without_a_target_the_columns_are_listed(rng: np.random.Generator) -> None:
     check = check_table(_table(rng))
     assert check.target is None

@@ -232,18 +232,38 @@ def _checked(check: TableCheck, columns: Mapping[str, Column], options: _Options
     try:
         panel = options.read(columns, period, target)
         check = _with_panel(check, panel, columns)
-        suspects = list(dict.fromkeys(leak.feature for leak in panel.leaks))
-        if options.features is None and suspects and len(suspects) < len(panel.encoding.sources):
-            options = replace(options, exclude=[*options.exclude, *suspects])
-            panel = options.read(columns, period, target)
-            check = replace(check, suspects=tuple(suspects), arguments=options.arguments(period, target))
-        return _with_numbers(check, panel), False
+        if options.features is None:
+            return _without_suspects(check, panel, columns, options), False
+        try:
+            return _with_numbers(check, panel), False
+        except DataError as error:  # columns were named, but nothing can be fitted to a copy of the target
+            if error.name != "X" or not panel.leaks:
+                raise
+            return _without_suspects(check, panel, columns, options), False
     except DataError as error:
         check, thin = replace(check, problems=(_problem(error),)), error.name == "period"
     try:
         return check if check.periods else _with_periods(check, columns, options.dayfirst), thin
     except DataError:
         return check, True
+
+
+def _without_suspects(check: TableCheck, panel: Panel, columns: Mapping[str, Column], options: _Options) -> TableCheck:
+    """Return the check with numbers that are those without the features that may give the target away."""
+    assert check.period is not None
+    leaks, suspects = list(panel.leaks), [leak.feature for leak in panel.leaks]
+    while panel.leaks and len(set(suspects) - set(options.exclude)) < len(panel.encoding.sources):
+        options = replace(options, exclude=list(dict.fromkeys([*options.exclude, *suspects])))
+        panel = options.read(columns, check.period, panel.target)
+        leaks += [leak for leak in panel.leaks if leak.feature not in suspects]
+        suspects = [leak.feature for leak in leaks]
+        check = replace(
+            check,
+            leaks=tuple(leaks),
+            suspects=tuple(dict.fromkeys(suspects)),
+            arguments=options.arguments(check.period, panel.target),
+        )
+    return _with_numbers(check, panel)
 
 
 def _problem(error: DriftpaceError) -> str:
@@ -427,6 +447,8 @@ def estimate_labels(panel: Panel, gain: float) -> tuple[tuple[LabelEstimate, ...
             model_error = _model_error(panel, penalty) if model_error is None else model_error
             estimates.append(_estimate(result, tolerance, model_error))
         except DriftpaceError as error:
+            if error.name == "X":
+                raise
             return tuple(estimates), None, (_problem(error),)
         if estimates[-1].missed or estimates[-1].later > 0.5 * rows:
             break  # a smaller target takes more than there is
