@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 import driftpace
-from driftpace.backtest import read_table, render, replay, summary
+from driftpace.backtest import check_labels, read_table, render, replay, summary
 from driftpace.backtest.check import check_table, glance_at_drift
 from driftpace.backtest.check_result import DriftGlance, LabelEstimate, TableCheck
 from driftpace.backtest.check_text import check_lines
+from driftpace.backtest.population import find_population
 from driftpace.backtest.proposals import propose_periods, summarise_columns
 from driftpace.datasets import load_psid7682
 from driftpace.errors import ParameterError
@@ -110,6 +111,34 @@ def test_leaks_are_named_and_the_numbers_are_without_them(rng: np.random.Generat
     named = check_table(table, target="demand", features=["x", "invoice"])
     assert named.suspects == ()
     assert named.leaks == check.leaks or len(named.leaks) == 1
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_named_copies_that_no_fit_can_follow_are_left_out(seed: int) -> None:
+    """Rows that are predicted exactly have no loss, and a fit may overflow: then the numbers are without the copies."""
+    rng, size = np.random.default_rng(seed), 4000
+    X = rng.normal(size=(size, 3))
+    y = X @ [1.0, -1.0, 0.5] + rng.normal(size=size)
+    table: dict[str, Any] = {"month": np.arange(size) // 250, "x": X[:, 0], "b": (y > 0.8).astype(int), "y": y}
+    for share in (5, 15):
+        table[f"copy{share}"] = np.where(rng.random(size) < share / 100.0, np.nan, 2.0 * y + 1.0)
+    named = check_table(table, period="month", target="y", features=["x", "copy5", "copy15", "b"])
+    assert [leak.feature for leak in named.leaks] == ["copy5", "copy15"]
+    assert named.problems == ()
+    assert named.labels
+    assert named.suspects in ((), ("copy5", "copy15"))
+    assert ("--exclude copy5,copy15" in named.command) == (named.suspects != ())
+
+
+def test_no_leak_is_left_after_those_found_are_excluded(rng: np.random.Generator) -> None:
+    table = _table(rng)
+    demand = table["demand"]
+    for name, noise in (("invoice", 0.0), ("paid", 0.1), ("billed", 0.2)):
+        cells = np.asarray(3.0 * demand + noise * rng.normal(size=ROWS) * demand.std())
+        table[name] = np.where(rng.random(ROWS) < 0.3, np.nan, cells)
+    check = check_table(table, target="demand")
+    assert set(check.suspects) == {"invoice", "paid", "billed"}
+    assert check_table(table, target="demand", exclude=check.suspects).leaks == ()
 
 
 def test_without_a_target_the_columns_are_listed(rng: np.random.Generator) -> None:
@@ -388,3 +417,36 @@ def test_what_to_do_with_many_categories_is_said(rng: np.random.Generator) -> No
     texts = [text for _, text in lines]
     assert "Means of the target by town (tables.TargetEncoder) may take far fewer labels." in texts
     assert ("Left out", "order (free text or ids; --features uses the columns that it names)") in lines
+
+
+def test_work_is_bounded_where_a_model_has_many_coefficients(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight classes by 12 columns are 91 coefficients: few periods are fitted and replayed, for at most two targets."""
+    replayed: list[tuple[int, float]] = []
+    fitted: list[str] = []
+
+    def counted_replay(panel: Any, **given: Any) -> Any:
+        replayed.append((len(panel.periods), given["tolerance"]))
+        return replay(panel, **given)
+
+    def counted_population(label: str, *given: Any) -> Any:
+        fitted.append(label)
+        return find_population(label, *given)
+
+    monkeypatch.setattr(check_labels, "replay", counted_replay)
+    monkeypatch.setattr(check_labels, "find_population", counted_population)
+    rows = 12 * 300
+    X = rng.normal(size=(rows, 12))
+    scores = X @ rng.normal(size=(12, 8)) + rng.gumbel(size=(rows, 8))
+    kinds = np.array(list("abcdefgh"), dtype=object)[scores.argmax(axis=1)]
+    table = {"month": np.arange(rows) // 300, "y": kinds, **{f"x{k}": X[:, k] for k in range(12)}}
+    check = check_table(table, period="month", target="y")
+    assert check.labels
+    assert 1 <= len(replayed) <= 2
+    assert {periods for periods, _ in replayed} == {check_labels.FEW_PERIODS}
+    assert len(fitted) == check_labels.FEW_MODELS
+    replayed.clear()
+    small = check_table({**table, "y": X[:, 0] + rng.normal(size=rows)}, period="month", target="y")
+    assert small.labels
+    assert {periods for periods, _ in replayed} == {12}

@@ -189,3 +189,64 @@ def test_classes_that_alternate_row_by_row_are_not_a_leak() -> None:
     columns |= read_columns({"fee": np.where(y == 1.0, 5.0, 7.0) + 0.01 * rng.normal(size=400)})
     leaks = find_leaks(columns, ["x", "city", "age", "fee"], "y", y, np.ones(400, dtype=np.bool_))
     assert [leak.feature for leak in leaks] == ["fee"]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.15, 0.3, 0.9])
+def test_copies_with_empty_cells_are_copies(
+    share: float, data: tuple[FloatArray, FloatArray], rng: np.random.Generator
+) -> None:
+    x, y = data
+    gone = rng.random(ROWS) < share
+    (leak,) = _leaks({"x": x, "copy": np.where(gone, np.nan, 2.0 * y + 1.0)}, y)
+    assert (leak.feature, leak.measure) == ("copy", "correlation where it is known")
+    sold = (y > 0.8).astype(float)
+    words = np.where(gone, None, np.where(sold == 1.0, "yes", "no").astype(object))  # type: ignore[call-overload]
+    (leak,) = _leaks({"x": x, "sold": words}, sold)
+    assert (leak.kind, leak.measure, leak.score) == ("determines", "AUC where it is known", 1.0)
+    honest = np.where(gone, np.nan, x + 0.5 * rng.normal(size=ROWS))
+    assert _names({"x": x, "honest": honest}, y) == []
+    kinds = np.digitize(y, [-1.0, 0.5])
+    table = read_columns({"x": x, "copy": np.where(gone, np.nan, y), "y": np.array(["low", "middle", "high"])[kinds]})
+    found = find_leaks(table, ["x", "copy"], "y", kinds.astype(float), ~table["y"].missing, classes=True)
+    assert [leak.feature for leak in found] == ["copy"]
+
+
+def test_copies_that_are_written_in_texts_are_copies(
+    data: tuple[FloatArray, FloatArray], rng: np.random.Generator
+) -> None:
+    x, y = data
+    written = [f"EUR {value:.2f}" for value in y]
+    commas = [f"{value:.2f}".replace(".", ",") for value in y]
+    assert _names({"x": x, "paid": written, "price": commas}, y) == ["paid", "price"]
+    others = [f"EUR {value:.2f}" for value in x]
+    assert _names({"paid": others, "code": [f"C{row % 97}-{row}" for row in range(ROWS)]}, y) == []
+
+
+def test_leaks_do_not_hide_each_other(rng: np.random.Generator) -> None:
+    """Three columns of an AUC just below the threshold reach together what the leak does."""
+    x = rng.normal(size=(ROWS, 3))
+    amount = x @ [1.0, -1.0, 0.5] + rng.normal(size=ROWS)
+    churned = (amount > 0.8).astype(float)
+    strong = {f"near{k}": churned * 3.3 + rng.normal(size=ROWS) for k in range(3)}
+    leak = churned * 5.0 + rng.normal(size=ROWS)
+    columns = {"x": x[:, 0], "leak": leak, **strong}
+    assert _names(columns, churned) == ["leak"]
+    assert _names({"x": x[:, 0], **strong}, churned) == []
+
+
+def test_worlds_without_a_leak_give_none() -> None:
+    """Strong, missing, categorical and lagged columns of 200 worlds, numbers and classes."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        rows = int(rng.integers(40, 400))
+        x = rng.normal(size=(rows, 4))
+        signal = x @ rng.normal(size=4)
+        y = signal + rng.choice([0.5, 1.0, 2.0]) * signal.std() * rng.normal(size=rows)
+        columns: dict[str, Any] = {f"x{k}": np.where(rng.random(rows) < 0.3, np.nan, x[:, k]) for k in range(4)}
+        columns["word"] = np.array(list("abcdef"), dtype=object)[np.clip(np.round(x[:, 0] + 2.0), 0, 5).astype(int)]
+        columns["lag"] = np.roll(y, 1)
+        columns["text"] = [f"EUR {value:.1f}" for value in x[:, 1]]
+        target = y if seed % 2 else (y > np.median(y)).astype(float)
+        table = read_columns({**columns, "y": target})
+        periods = np.arange(rows) // 20
+        assert find_leaks(table, list(columns), "y", target, np.ones(rows, dtype=np.bool_), periods) == []

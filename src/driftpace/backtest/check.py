@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.backtest.check_result import NOTHING_GAINED, DriftGlance, LabelEstimate, TableCheck
+from driftpace.backtest.check_labels import estimate_labels, problem_of
+from driftpace.backtest.check_result import NOTHING_GAINED, DriftGlance, TableCheck
 from driftpace.backtest.job import check_rows, default_loss
 from driftpace.backtest.periods import group_rows
 from driftpace.backtest.population import (
-    find_population,
     intercept_free,
     mean_losses,
-    model_error_share,
     scores_of,
     weighted_best,
     with_intercept,
 )
+from driftpace.backtest.progress import Progress
 from driftpace.backtest.proposals import (
     ColumnSummary,
     PeriodProposal,
@@ -28,13 +28,11 @@ from driftpace.backtest.proposals import (
     propose_target,
     summarise_columns,
 )
-from driftpace.backtest.replay import replay
-from driftpace.backtest.result import BacktestResult
 from driftpace.backtest.table import Panel, named_column, period_rule, read_frame, read_table
 from driftpace.backtest.table_warnings import table_warnings
 from driftpace.constraints import WholeSpace
 from driftpace.datasets import Table
-from driftpace.errors import DataError, DriftpaceError
+from driftpace.errors import DataError
 from driftpace.learners.newton import minimise
 from driftpace.losses import LinearLoss, Loss, VectorLoss
 from driftpace.tables import Column
@@ -46,20 +44,8 @@ from driftpace.typing import FloatArray
 OWNER = "check_table"
 MOST_ROWS = 10_000
 """Rows of the first and of the last third that the glance at the drift uses."""
-REPLAYED_PERIODS, REPLAYED_ROWS = 16, 2_000
-"""The last periods that are replayed to estimate labels, and the most rows of each."""
 TEST_FRACTION = 0.2
 """Share of the rows of a period that a backtest keeps for testing by default."""
-TOLERANCES = (0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
-"""Targets to try: the first three that are well below what the features explain."""
-LOOSER = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""Larger targets to try where none of these can be expected to be met, as long as a constant does not nearly meet them."""
-NEARLY_ALL = 0.9
-"""A target above this share of what the features explain is nearly met by a constant."""
-L2 = 0.001
-"""Penalty where columns are linear combinations of others."""
-MODELS = 30
-"""The most periods whose best models are fitted to see how uncertain they are."""
 _ANCHOR = 1e-4
 
 
@@ -119,6 +105,7 @@ def check_table(  # noqa: PLR0913  public API
     calendar: Sequence[str] = (),
     dayfirst: bool | None = None,
     sheet: str | int | None = None,
+    progress: bool | None = False,
 ) -> TableCheck:
     """Say what driftpace would make of a table, without buying or deciding anything.
 
@@ -133,6 +120,8 @@ def check_table(  # noqa: PLR0913  public API
         Anything that :func:`driftpace.backtest` reads.
     period, target, features, exclude, groups, weight, calendar, dayfirst, sheet
         As in :func:`driftpace.backtest`; all optional.
+    progress : bool, optional
+        Whether to show on stderr what is being computed; None where that is a terminal.
 
     Returns
     -------
@@ -197,12 +186,15 @@ def check_table(  # noqa: PLR0913  public API
         return replace(check, problems=("it has too few rows, and no column that says when a row was observed.",))
     if aim is None:
         return _with_periods(check, columns, dayfirst)
-    first, thin = _checked(check, columns, options)
-    for other in coarser_periods(columns, chosen, proposals[1:]) if thin else ():
-        again = replace(check, period=other.period, proposals=(other,), arguments=options.arguments(other.period, aim))
-        again, _ = _checked(again, columns, options)
-        if not again.problems:
-            return again if period is None else replace(again, problems=first.problems)
+    with Progress(progress) as bar:
+        first, thin = _checked(check, columns, options, bar)
+        for other in coarser_periods(columns, chosen, proposals[1:]) if thin else ():
+            again = replace(
+                check, period=other.period, proposals=(other,), arguments=options.arguments(other.period, aim)
+            )
+            again, _ = _checked(again, columns, options, bar)
+            if not again.problems:
+                return again if period is None else replace(again, problems=first.problems)
     return first
 
 
@@ -221,7 +213,9 @@ def _row_id(summaries: Sequence[ColumnSummary], columns: Mapping[str, Column]) -
     return next(unique, None)
 
 
-def _checked(check: TableCheck, columns: Mapping[str, Column], options: _Options) -> tuple[TableCheck, bool]:
+def _checked(
+    check: TableCheck, columns: Mapping[str, Column], options: _Options, bar: Progress
+) -> tuple[TableCheck, bool]:
     """Return the check of a table whose period and target are known, and whether there are too few rows a period.
 
     What is wrong with the table is a problem of the check, not an error.
@@ -232,22 +226,40 @@ def _checked(check: TableCheck, columns: Mapping[str, Column], options: _Options
     try:
         panel = options.read(columns, period, target)
         check = _with_panel(check, panel, columns)
-        suspects = list(dict.fromkeys(leak.feature for leak in panel.leaks))
-        if options.features is None and suspects and len(suspects) < len(panel.encoding.sources):
-            options = replace(options, exclude=[*options.exclude, *suspects])
-            panel = options.read(columns, period, target)
-            check = replace(check, suspects=tuple(suspects), arguments=options.arguments(period, target))
-        return _with_numbers(check, panel), False
+        if options.features is None:
+            return _without_suspects(check, panel, columns, options, bar), False
+        try:
+            return _with_numbers(check, panel, bar), False
+        except DataError as error:  # columns were named, but nothing can be fitted to a copy of the target
+            if error.name != "X" or not panel.leaks:
+                raise
+            return _without_suspects(check, panel, columns, options, bar), False
     except DataError as error:
-        check, thin = replace(check, problems=(_problem(error),)), error.name == "period"
+        check, thin = replace(check, problems=(problem_of(error),)), error.name == "period"
     try:
         return check if check.periods else _with_periods(check, columns, options.dayfirst), thin
     except DataError:
         return check, True
 
 
-def _problem(error: DriftpaceError) -> str:
-    return f"{error.name} {error.problem}" if error.name else error.problem
+def _without_suspects(
+    check: TableCheck, panel: Panel, columns: Mapping[str, Column], options: _Options, bar: Progress
+) -> TableCheck:
+    """Return the check with numbers that are those without the features that may give the target away."""
+    assert check.period is not None
+    leaks, suspects = list(panel.leaks), [leak.feature for leak in panel.leaks]
+    while panel.leaks and len(set(suspects) - set(options.exclude)) < len(panel.encoding.sources):
+        options = replace(options, exclude=list(dict.fromkeys([*options.exclude, *suspects])))
+        panel = options.read(columns, check.period, panel.target)
+        leaks += [leak for leak in panel.leaks if leak.feature not in suspects]
+        suspects = [leak.feature for leak in leaks]
+        check = replace(
+            check,
+            leaks=tuple(leaks),
+            suspects=tuple(dict.fromkeys(suspects)),
+            arguments=options.arguments(check.period, panel.target),
+        )
+    return _with_numbers(check, panel, bar)
 
 
 def _with_periods(check: TableCheck, columns: Mapping[str, Column], dayfirst: bool | None) -> TableCheck:
@@ -281,17 +293,18 @@ def _with_panel(check: TableCheck, panel: Panel, columns: Mapping[str, Column]) 
     )
 
 
-def _with_numbers(check: TableCheck, panel: Panel) -> TableCheck:
+def _with_numbers(check: TableCheck, panel: Panel, bar: Progress) -> TableCheck:
     """Return the check with the drift of a panel and the labels it takes."""
     for label, size in zip(panel.periods, panel.sizes, strict=True):
         check_rows(label, size, len(panel.features) + 1, TEST_FRACTION)
     if np.ptp(np.concatenate(panel.y)) == 0.0:
         return replace(check, problems=(f"target {panel.target!r} is the same in every row.",))
+    bar.searching("comparing models")
     drift = glance_at_drift(panel)
     gain = np.inf if drift is None else drift.explained
     if gain <= NOTHING_GAINED:
         return replace(check, drift=drift)
-    labels, l2, problems = estimate_labels(panel, gain)
+    labels, l2, problems = estimate_labels(panel, gain, bar)
     return replace(check, drift=drift, labels=labels, l2=l2, problems=problems)
 
 
@@ -377,97 +390,3 @@ def _fit(loss: Loss, rows: _Rows) -> FloatArray:
         return best
     assert isinstance(loss, LinearLoss | VectorLoss)
     return weighted_best(loss, X, y, rows.weights, best)[0]
-
-
-def estimate_labels(panel: Panel, gain: float) -> tuple[tuple[LabelEstimate, ...], float | None, tuple[str, ...]]:
-    """Replay the last periods for up to three targets, and for larger ones until one can be expected to be met.
-
-    Parameters
-    ----------
-    panel : Panel
-        The table.
-    gain : float
-        What the features explain, as a share of the loss that is left: larger targets are met by a constant.
-
-    Returns
-    -------
-    tuple
-        The estimates, the penalty that was needed for them or None, and why there are none.
-    """
-    last = slice(max(len(panel.periods) - REPLAYED_PERIODS, 0), None)
-    rng = np.random.default_rng(0)
-    chosen = [np.sort(rng.permutation(size)[:REPLAYED_ROWS]) for size in panel.sizes[last]]
-    part = replace(
-        panel,
-        periods=panel.periods[last],
-        X=tuple(X[rows] for X, rows in zip(panel.X[last], chosen, strict=True)),
-        y=tuple(y[rows] for y, rows in zip(panel.y[last], chosen, strict=True)),
-        groups=None
-        if panel.groups is None
-        else tuple(groups[rows] for groups, rows in zip(panel.groups[last], chosen, strict=True)),
-        weights=None
-        if panel.weights is None
-        else tuple(weights[rows] for weights, rows in zip(panel.weights[last], chosen, strict=True)),
-    )
-    tolerances = [tolerance for tolerance in TOLERANCES if tolerance <= gain / 2.0][:3] or [TOLERANCES[-1]]
-    runs = 2 if len(panel.features) * scores_of(default_loss(panel)) <= 20 else 1
-    rows = float(np.mean(panel.sizes))
-    penalty: float | None = None
-    model_error: float | None = None
-    estimates: list[LabelEstimate] = []
-    for tolerance in tolerances:
-        try:
-            try:
-                result = _replay(part, tolerance, runs, penalty)
-            except DataError as error:
-                if error.name != "features" or penalty is not None:
-                    raise
-                penalty = L2  # columns are collinear
-                result = _replay(part, tolerance, runs, penalty)
-            model_error = _model_error(panel, penalty) if model_error is None else model_error
-            estimates.append(_estimate(result, tolerance, model_error))
-        except DriftpaceError as error:
-            return tuple(estimates), None, (_problem(error),)
-        if estimates[-1].missed or estimates[-1].later > 0.5 * rows:
-            break  # a smaller target takes more than there is
-    larger = [tolerance for tolerance in LOOSER if tolerances[0] < tolerance < NEARLY_ALL * gain]
-    while larger and not any(estimate.feasible(rows) for estimate in estimates):
-        result = _replay(part, larger[0], runs, penalty)
-        estimates.insert(0, _estimate(result, larger.pop(0), estimates[0].best_model_error * estimates[0].tolerance))
-    return tuple(estimates), penalty, ()
-
-
-def _replay(panel: Panel, tolerance: float, runs: int, l2: float | None) -> BacktestResult:
-    """Replay some periods quickly."""
-    loss = _loss(panel, l2)
-    return replay(panel, loss=loss, tolerance=tolerance, runs=runs, workers=1, baselines=[], progress=False)
-
-
-def _estimate(result: BacktestResult, tolerance: float, model_error: float) -> LabelEstimate:
-    """Return the labels of a replay; the best models of the table are ``model_error`` best losses from those of the world."""
-    followed = result.strategies[0]
-    return LabelEstimate(
-        tolerance=tolerance,
-        first=float(followed.samples[:, 0].mean()),
-        later=float(followed.samples[:, 1:].mean()),
-        reached=float((followed.excess_risk / np.asarray(result.epsilon)).mean()),
-        best_model_error=model_error / tolerance,
-    )
-
-
-def _loss(panel: Panel, l2: float | None) -> Loss:
-    """Return the default loss for the target, with that penalty."""
-    return default_loss(panel) if l2 is None else default_loss(panel, l2)
-
-
-def _model_error(panel: Panel, l2: float | None) -> float:
-    """Return how far the best models of periods are from those of the world, as a share of the best loss."""
-    count = len(panel.periods)
-    some = np.unique(np.linspace(0, count - 1, min(count, MODELS)).round().astype(np.int64)).tolist()
-    loss = _loss(panel, l2)
-    nothing = (None,) * count
-    populations = [
-        find_population(panel.periods[n], loss, panel.X[n], panel.y[n], groups, weights)
-        for n, groups, weights in ((n, (panel.groups or nothing)[n], (panel.weights or nothing)[n]) for n in some)
-    ]
-    return model_error_share(populations, np.array([now.least for now in populations]))

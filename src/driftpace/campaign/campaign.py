@@ -25,7 +25,7 @@ from driftpace.campaign.schema import frame_columns, read_table
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.status import status
 from driftpace.campaign.undo import UndoTarget, undo
-from driftpace.errors import ConflictError, ParameterError
+from driftpace.errors import ConflictError, ParameterError, StorageError
 from driftpace.storage import open_store
 from driftpace.storage.base import Refusal
 from driftpace.tracing import span
@@ -349,10 +349,18 @@ class Campaign(CampaignReader):
 
     def _tell(self, read: Callable[[CampaignState], Delivery], target: Target, *, dry_run: bool) -> Receipt:
         """Deliver rows to the state that is written to, which may differ from the one that was current when called."""
+        told: list[Delivery] = []
+
+        def change(state: CampaignState, draft: Draft) -> tuple[CampaignState, Receipt]:
+            told.append(read(state))
+            return tell(self._store, state, draft, told[-1], target)
+
         with span("campaign.tell", campaign=self._name):
-            return self._handle.change(
-                lambda state, draft: tell(self._store, state, draft, read(state), target), dry_run=dry_run
-            )
+            receipt = self._handle.change(change, dry_run=dry_run)
+        if receipt.contradictions is not None and not dry_run:
+            with suppress(StorageError):  # the delivery itself is written
+                self.note_refusal(f"{receipt.contradictions.sentence}.", told[-1].source, told[-1].who)
+        return receipt
 
     def note_refusal(self, sentence: str, source: str = "", who: str = "") -> None:
         """Note a delivery that was refused, beside the log; the command line and the service do.

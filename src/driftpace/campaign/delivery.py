@@ -10,8 +10,17 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.campaign import transitions
+from driftpace.campaign.contradictions import joined_contradictions
 from driftpace.campaign.handle import Draft, check_key
-from driftpace.campaign.late import SplitRows, absorb_late_rows, known_periods, new_rows, select, split_rows
+from driftpace.campaign.late import (
+    SplitRows,
+    absorb_late_rows,
+    contradictions_of,
+    known_periods,
+    new_rows,
+    select,
+    split_rows,
+)
 from driftpace.campaign.orders import (
     ask_again,
     close,
@@ -27,7 +36,7 @@ from driftpace.campaign.orders import (
 from driftpace.campaign.packing import PackedRows, pack_rows, repeated_labels, rows_content
 from driftpace.campaign.period_column import joined
 from driftpace.campaign.pool_check import Matched, match_pool
-from driftpace.campaign.records import LateRows, Order, Receipt, Revision
+from driftpace.campaign.records import Contradictions, LateRows, Order, Receipt, Revision
 from driftpace.campaign.replay import LogInForce
 from driftpace.campaign.row_choice import drawn_weights, with_drawn_weights
 from driftpace.campaign.row_warnings import row_warnings, shown_features
@@ -120,6 +129,7 @@ class _Counted:
     others: int = 0
     mismatch: PoolMismatch | None = None
     effective: float | None = None
+    contradictions: Contradictions | None = None
 
     @property
     def more_labels(self) -> int:
@@ -202,14 +212,14 @@ def tell(
     late: tuple[LateRows, ...] = ()
     revision = None
     arrived, counted = _Counted(), _Counted()
-    repeated = 0
+    repeated, contradictions = 0, None
     given = packed
     delivery = replace(delivery, name=known_by)
     if past is None and packed is not None and (closed is not None or not target.again or by_column):
         split = split_rows(
             store, state, packed, periods=delivery.periods, closed=None if closed is None else closed.period
         )
-        repeated, packed = split.repeated, split.now
+        repeated, packed, contradictions = split.repeated, split.now, split.contradictions
         left_out["other_period_rows"] += split.other_period_rows
         if split.other_periods and state.definition.period is not None:
             keys = {period: key for key, period in known_periods(store, state).items()}
@@ -234,6 +244,7 @@ def tell(
             late=late,
             revision=revision,
             features=delivery.features if arrived.taken else "",
+            contradictions=contradictions,
             **left_out,
         )
     if order is None or (target.key is not None and order.key != target.key):
@@ -267,6 +278,7 @@ def tell(
         more_labels=counted.more_labels,
         warnings=tuple(delivery.warnings) if counted.taken else (),
         features=delivery.features if arrived.taken or counted.taken else "",
+        contradictions=joined_contradictions([contradictions, counted.contradictions]),
         **left_out,
     )
 
@@ -412,13 +424,15 @@ def _gather(
     """Add the rows whose id was not delivered before in this period, and labels of others by another annotator."""
     before = delivered_in(state)
     known = repeated_labels(packed, before)
-    repeated = sum(known)
+    repeated, contradictions = sum(known), None
     if repeated:
+        again = select(packed, [place for place, again in enumerate(known) if again])
+        contradictions = contradictions_of(store, state, again, state.opened.deliveries if state.opened else ())
         packed = select(packed, [place for place, again in enumerate(known) if not again])
     order = open_order(state, "tell")
     others = _check_drawn(delivery, packed.ids, drawn_in(store, state), period_name(order.period, order.key))
     if len(packed.event.y) == 0:
-        return state, _Counted(repeated=repeated)
+        return state, _Counted(repeated=repeated, contradictions=contradictions)
     rows = new_rows(packed, before)
     _check_room(state, order.period, order.key, there=state.state.gathered, more=len(packed.event.y))
     opened = state.opened
@@ -432,6 +446,7 @@ def _gather(
     body = {
         "period": state.state.period,
         "repeated": repeated,
+        **({} if contradictions is None else {"contradicted": contradictions.rows}),
         **delivery.left_out,
         **_entry_body(delivery, matched, rows, others),
     }
@@ -445,6 +460,7 @@ def _gather(
         others=others,
         mismatch=matched.mismatch,
         effective=matched.effective,
+        contradictions=contradictions,
     )
 
 

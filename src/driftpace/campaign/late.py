@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from driftpace.campaign.contradictions import find_contradictions, joined_contradictions
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.orders import drawn_by, drawn_in
 from driftpace.campaign.packing import Labels, PackedRows, labels_in, pack_rows, repeated_labels, unpack_rows
-from driftpace.campaign.records import LateRows, Revision
+from driftpace.campaign.records import Contradictions, LateRows, Revision
 from driftpace.campaign.replay import LogInForce, revise
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.status import unsettled_periods
@@ -27,7 +28,7 @@ class SplitRows:
 
     ``repeated`` rows were delivered before in their closed period, ``other_period_rows`` belong to another period and do not
     count: it is not the one that is meant, or the rows of closed periods are not kept. ``other_periods`` counts them by period,
-    ``rows`` the late rows that had no label before.
+    ``rows`` the late rows that had no label before, ``contradictions`` how repeated ones differ from those that were counted.
     """
 
     now: PackedRows | None
@@ -36,6 +37,7 @@ class SplitRows:
     other_period_rows: int = 0
     other_periods: Mapping[int, int] = field(default_factory=dict)
     rows: Mapping[int, int] = field(default_factory=dict)
+    contradictions: Contradictions | None = None
 
 
 def new_rows(packed: PackedRows, labels: Mapping[str, object]) -> int:
@@ -116,13 +118,13 @@ def _split_where(
     counted = {period: _delivered_labels(store, state, force, period) for period in set(where) if period < current}
     before = {period: repeated_labels(packed, labels) for period, labels in counted.items()}
     places: dict[int, list[int]] = {}
-    repeated = 0
+    repeated: dict[int, list[int]] = {}
     for place, period in enumerate(where):
         known = period < current and packed.ids is not None and before[period][place]
         if known and not sure:  # an id that was used up: the row is another one, of the open period
             period, known = current, False
         if known:
-            repeated += 1
+            repeated.setdefault(period, []).append(place)
         else:
             places.setdefault(period, []).append(place)
     late = {period: select(packed, places[period]) for period in sorted(places) if period < current}
@@ -137,7 +139,11 @@ def _split_where(
     return SplitRows(
         now=select(packed, places[current]) if current in places else None,
         late=late,
-        repeated=repeated,
+        repeated=sum(map(len, repeated.values())),
+        contradictions=joined_contradictions(
+            contradictions_of(store, state, select(packed, places), force.deliveries.get(period, ()))
+            for period, places in repeated.items()
+        ),
         other_period_rows=ignored,
         rows={period: new_rows(part, counted[period]) for period, part in late.items()},
     )
@@ -167,6 +173,18 @@ def _drawn_earlier(store: Store, state: CampaignState, ids: Iterable[str]) -> di
         if not candidates:
             break
     return found
+
+
+def contradictions_of(
+    store: Store, state: CampaignState, again: PackedRows, deliveries: Sequence[int]
+) -> Contradictions | None:
+    """Return how rows that were delivered before, by these entries of the log, differ from those that were counted."""
+    if not deliveries:
+        return None
+    name = state.definition.name
+    log = store.entries(name, after=min(deliveries) - 1, limit=max(deliveries), kinds=("delivered",))
+    entries = [entry for entry in log if entry.seq in set(deliveries)]
+    return find_contradictions(state.definition, again, entries, store.rows(name, deliveries))
 
 
 def _delivered_labels(store: Store, state: CampaignState, force: LogInForce, period: int) -> Labels:

@@ -231,6 +231,8 @@ def _delivered(entry: "Entry") -> Parts:
         others += f"; balanced to the pool, {body['balanced']:.1f} effective rows"
     if body.get("set_aside"):
         others += f"; rows of {plural(body['set_aside'], 'segment')} set aside"
+    if body.get("contradicted"):
+        skipped += f", {body['contradicted']:,} of them with other cells than were counted"
     late = f", {plural(body['late'], 'period')} late" if body.get("late") else ""
     rows = rows_and_labels(body["rows"], body.get("more_labels") or 0)
     action = f"{rows} received for period {body['period']}{_from_source(body)}{late}"

@@ -355,6 +355,42 @@ class Undone:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Contradictions:
+    """Rows that came again with another label or other cells than were counted; they do not count.
+
+    Parameters
+    ----------
+    rows : int
+        How many.
+    examples : tuple of str
+        The first cells, such as "row '7' has y 2.5, counted as 1.5"; none where rows are not kept.
+    sources : tuple of str
+        The deliveries that counted them.
+    """
+
+    rows: int
+    examples: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What differs, and how to correct it.
+
+        >>> print(Contradictions(rows=1, examples=("row '7' has y 2.5, counted as 1.5",), sources=("w46.csv",)).sentence)
+        1 row contradicts what was counted: row '7' has y 2.5, counted as 1.5. If it is a correction, undo the delivery 'w46.csv'
+        and deliver the rows again
+        """
+        verb, they = ("contradicts", "it is a correction") if self.rows == 1 else ("contradict", "they are corrections")
+        cells = "; ".join([*self.examples, *(["..."] if self.rows > len(self.examples) > 0 else [])])
+        named = " and ".join(repr(source) for source in self.sources[:3])
+        what = f"the deliver{'y' if len(self.sources) == 1 else 'ies'} {named}" if named else "their delivery"
+        return (
+            f"{plural(self.rows, 'row')} {verb} what was counted{': ' if cells else ''}{cells}. If {they}, undo {what} and "
+            "deliver the rows again"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Receipt:
     """The result of a delivery.
 
@@ -401,6 +437,8 @@ class Receipt:
     warnings : tuple of str
         What looks wrong in rows of the first period: a target of classes that is predicted as a number, and features that give
         the target away.
+    contradictions : Contradictions, optional
+        How repeated rows differ from those that were counted, where they do.
     """
 
     rows: int
@@ -423,6 +461,7 @@ class Receipt:
     more_labels: int = 0
     features: str = ""
     warnings: tuple[str, ...] = ()
+    contradictions: Contradictions | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

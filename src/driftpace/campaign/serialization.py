@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from driftpace.campaign.records import (
+    Contradictions,
     Decision,
     Lateness,
     LedgerRow,
@@ -102,7 +103,15 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "more_labels": receipt.more_labels,
         "features": receipt.features,
         "warnings": list(receipt.warnings),
+        "contradictions": contradictions_json(receipt.contradictions),
     }
+
+
+def contradictions_json(found: Contradictions | None) -> dict[str, Any] | None:
+    """Return how repeated rows differ from those that were counted."""
+    if found is None:
+        return None
+    return {"rows": found.rows, "examples": list(found.examples), "sources": list(found.sources)}
 
 
 def filled_cells_json(filled: FilledCells) -> dict[str, Any]:

@@ -175,6 +175,8 @@ def receipt_lines(receipt: "Receipt") -> list[Line]:
     lines += [("Unlisted", counted.sentence) for counted in receipt.unknown_categories]
     lines += [("Missing", filled.sentence) for filled in receipt.filled]
     lines += [("Warning", warning) for warning in receipt.warnings]
+    if receipt.contradictions is not None:
+        lines.append(("Warning", receipt.contradictions.sentence))
     if receipt.others:
         lines.append(("Warning", f"{plural(receipt.others, 'row')} that were not drawn for the period"))
     if receipt.mismatch is not None:

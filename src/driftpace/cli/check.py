@@ -69,6 +69,7 @@ def check(
         calendar=split_names(calendar) or (),
         dayfirst=dayfirst,
         sheet=sheet,
+        progress=None,
     )
     if form is Form.JSON:
         print_json(found.to_values(file))

@@ -317,6 +317,14 @@ class LateRowsResponse(ResponseModel):
     more_labels: int
 
 
+class ContradictionsResponse(ResponseModel):
+    """Rows that came again with another label or other cells than were counted; they do not count."""
+
+    rows: int
+    examples: list[str]
+    sources: list[str]
+
+
 class PreviewResponse(ResponseModel):
     """The first rows of a table as text, and how many it has."""
 
@@ -348,6 +356,7 @@ class ReceiptResponse(ResponseModel):
     more_labels: int
     features: str
     warnings: list[str]
+    contradictions: ContradictionsResponse | None
     preview: PreviewResponse | None = None
 
 

@@ -1,7 +1,8 @@
 """Features that give the target away: near-copies of it, columns that determine it, and columns known only after it.
 
 A feature is judged by itself and against all others together: a strong feature among strong ones is no surprise, while one that
-leaves a fraction of the error of all others is either a copy of the target or the answer to the whole problem. Where rows have
+leaves a fraction of the error of all weaker ones is either a copy of the target or the answer to the whole problem. It is judged on
+the rows that have it, too: a copy with empty cells is a copy. Columns that may be leaks themselves excuse no other. Where rows have
 periods, a feature is judged within them as well: incomes in prices of the day are a copy of real incomes, year by year. Nothing is
 left out: what is known before the label, only the user can say.
 """
@@ -11,31 +12,32 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.stats import rankdata
 
 from driftpace.tables.categories import category_words
-from driftpace.tables.cells import numbers_each
 from driftpace.tables.columns import Column
-from driftpace.tables.learn import is_numeric
+from driftpace.tables.leak_scores import (
+    AUC,
+    CORRELATION,
+    FEWEST_POSITIVES,
+    FEWEST_ROWS,
+    RANK_CORRELATION,
+    Judge,
+    Predictor,
+    predictor_of,
+)
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
-CORRELATION, RANK_CORRELATION, AUC = 0.98, 0.99, 0.995
-"""A feature is suspected above these, by how well it alone predicts numbers or two classes."""
+NEAR_CORRELATION, NEAR_AUC = 0.95, 0.98
+"""Features above these may be leaks themselves, so that they do not excuse others."""
 LEFT_BY_OTHERS = 0.5
-"""It is reported where it leaves less than this share of the error that all features not suspected leave together."""
-FEW_VALUES = 50
-"""Numbers of so few distinct values may be codes, and are judged as categories too."""
-BINS = 100
-"""Bins of numbers, of equal frequency, where there are several classes."""
-FEWEST_ROWS, FEWEST_POSITIVES = 20, 5
-"""With fewer rows, or rows of the rarer class, scores above the thresholds arise by chance."""
+"""It is reported where it leaves less than this share of the error that all weaker features leave together."""
 FEWEST_IN_PERIOD = 10
 """Periods with fewer rows are not looked into."""
 MOST_CLASSES = 12
 """Classes that are judged where there are several, the commonest."""
 MOST_ROWS = 20_000
 """Rows used; more would not change the answer."""
-WITHIN = " within periods"
+WITHIN, KNOWN = " within periods", " where it is known"
 
 LeakKind = Literal["copy", "determines", "after"]
 
@@ -54,9 +56,10 @@ class Leak:
     score : float
         The correlation, or the area under the ROC curve (AUC), that the feature reaches; for ``after`` the number of rows.
     others : float
-        What all features that are not suspected reach together.
+        What all weaker features reach together.
     measure : {"correlation", "rank correlation", "AUC", "rows"}
-        What the score is; "correlation within periods" and so on where the column is a copy only there.
+        What the score is; "correlation within periods" and so on where the column is a copy only there, "correlation where it is
+        known" where it is one in the rows that have it.
     level : str, optional
         For ``after``, the class of the target where the feature is empty, where it is not the missing ones.
 
@@ -168,15 +171,13 @@ def _leaks_of_target(
     classes: bool,
 ) -> list[Leak]:
     """Return the features that give numbers or two classes away, over all rows or within periods."""
-    predictors: dict[str, FloatArray] = {}
-    kinds: dict[str, LeakKind] = {}
-    for name in features:
-        predictors[name], kinds[name] = _predictor(columns[name], rows, aims)
-    leaks = _leaks_among(predictors, kinds, target, _Judge(aims, classes))
+    predictors = {name: [predictor_of(columns[name], rows, aims)] for name in features}
+    leaks = _leaks_among(predictors, target, [Judge(aims, classes)])
     if inside is not None:
         members, strata = inside
-        left = {name: values[members] for name, values in predictors.items() if name not in {x.feature for x in leaks}}
-        leaks += _leaks_among(left, kinds, target, _Judge(aims[members], classes, strata))
+        named = {leak.feature for leak in leaks}
+        left = {name: [made[0].part(members)] for name, made in predictors.items() if name not in named}
+        leaks += _leaks_among(left, target, [Judge(aims[members], classes, strata)])
     return leaks
 
 
@@ -184,26 +185,8 @@ def _leaks_of_classes(
     columns: Mapping[str, Column], features: Sequence[str], target: str, rows: IntArray, each: list[FloatArray]
 ) -> list[Leak]:
     """Return the features that give several classes away, by the mean AUC of each of them against the others."""
-    judges = [_Judge(aim, True) for aim in each]
-    scores: dict[str, tuple[LeakKind, float]] = {}
-    predictors: dict[str, list[FloatArray]] = {}
-    for name in features:
-        made = [_predictor(columns[name], rows, aim, binned=True) for aim in each]
-        predictors[name] = [predictor for predictor, _ in made]
-        found = [judge.score(predictor)[0] for judge, predictor in zip(judges, predictors[name], strict=True)]
-        scores[name] = (made[0][1], float(np.mean(found)))
-    suspects = [name for name, (_, score) in scores.items() if score > AUC]
-    if not suspects:
-        return []
-    rest = [name for name in features if name not in suspects]
-    others = float(
-        np.mean([judge.together([predictors[name][place] for name in rest]) for place, judge in enumerate(judges)])
-    )
-    return [
-        Leak(feature=name, target=target, kind=scores[name][0], score=scores[name][1], others=others, measure="AUC")
-        for name in suspects
-        if _left(scores[name][1], True) < LEFT_BY_OTHERS * _left(others, True)
-    ]
+    predictors = {name: [predictor_of(columns[name], rows, aim, binned=True) for aim in each] for name in features}
+    return _leaks_among(predictors, target, [Judge(aim, True) for aim in each])
 
 
 def _known_after(columns: Mapping[str, Column], features: Sequence[str], target: str) -> list[Leak]:
@@ -250,99 +233,65 @@ def _empty_for_class(
     return leaks
 
 
-def _predictor(column: Column, rows: IntArray, y: FloatArray, *, binned: bool = False) -> tuple[FloatArray, LeakKind]:
-    """Return a feature as numbers that predict the target best: as they are, or the means of its categories.
+def _leaks_among(predictors: Mapping[str, list[Predictor]], target: str, judges: Sequence[Judge]) -> list[Leak]:
+    """Return the columns that predict the target nearly perfectly, and much better than all weaker ones together.
 
-    With ``binned``, numbers of many values are judged by the means of their bins too, missing cells being one: of several classes,
-    one may lie between the others.
+    There is a predictor of each column for each judge.
     """
-    part = Column(kind=column.kind, values=column.values[rows], missing=column.missing[rows])
-    if column.kind == "time":
-        return part.values.astype(np.int64).astype(np.float64), "copy"
-    if not is_numeric(part):
-        return _category_means(np.array([str(word) for word in category_words(part)]), y), "determines"
-    numbers = numbers_each(part)
-    gone = np.isnan(numbers)
-    if gone.all():
-        return np.zeros(y.size), "copy"
-    numbers = np.where(gone, numbers[~gone].mean(), np.clip(numbers, -1e75, 1e75))
-    distinct = np.unique(numbers)
-    if 2 < distinct.size <= FEW_VALUES:
-        means = _category_means(numbers, y)
-        if abs(_correlation(means, y)) > abs(_correlation(numbers, y)):
-            return means, "determines"
-    if binned and distinct.size > FEW_VALUES:
-        ends = np.unique(np.quantile(numbers[~gone], np.linspace(0.0, 1.0, BINS + 1)[1:-1]))
-        means = _category_means(np.where(gone, -1, np.searchsorted(ends, numbers)), y)
-        if _auc(means, y) > _auc(numbers, y):
-            return means, "copy"
-    return numbers, "copy"
-
-
-def _category_means(words: "np.ndarray[tuple[int], np.dtype[np.generic]]", y: FloatArray) -> FloatArray:
-    """Return the mean target of each row's category in the other half of the rows; of all where it is not there."""
-    codes = np.unique(words, return_inverse=True)[1]
-    halves = _halves(y.size)
-    means = np.empty(y.size)
-    for half in (0, 1):
-        other = halves != half
-        sums = np.bincount(codes[other], weights=y[other], minlength=codes.max() + 1)
-        counts = np.bincount(codes[other], minlength=codes.max() + 1)
-        average = np.where(counts > 0, sums / np.maximum(counts, 1), y[other].mean())
-        means[~other] = average[codes[~other]]
-    return means
-
-
-class _Judge:
-    """Measures how well columns predict the target: over all rows, or within the periods ``strata`` of the rows."""
-
-    def __init__(self, y: FloatArray, classes: bool, strata: IntArray | None = None) -> None:
-        self.y, self.classes, self.strata = y, classes, strata
-        self.ranks = _ranks(y, strata)
-
-    def score(self, predictor: FloatArray) -> tuple[float, str]:
-        """Return how well one column predicts the target, and what the score is."""
-        if self.classes:
-            return _auc(predictor, self.y, self.strata), "AUC"
-        plain = abs(_correlation(_centred(predictor, self.strata), _centred(self.y, self.strata)))
-        ranks = abs(_correlation(_ranks(predictor, self.strata), self.ranks))
-        if plain <= CORRELATION and ranks > RANK_CORRELATION:
-            return ranks, "rank correlation"
-        return plain, "correlation"
-
-    def together(self, predictors: list[FloatArray]) -> float:
-        """Return what least squares on all columns reaches on the half of the rows that it was not fitted to."""
-        least = 0.5 if self.classes else 0.0
-        if not predictors:
-            return least
-        strata, y = self.strata, self.y if self.classes else _centred(self.y, self.strata)
-        X = np.column_stack([np.ones(y.size), *(_standardised(_centred(column, strata)) for column in predictors)])
-        test = _halves(y.size) == 1
-        fit = ~test
-        predicted = X[test] @ np.linalg.lstsq(X[fit], y[fit], rcond=1e-8)[0]
-        if np.unique(y[test]).size < 2:
-            return least
-        if self.classes:
-            return _auc(predicted, y[test], None if strata is None else strata[test])
-        return max(_correlation(predicted, y[test]), 0.0)
-
-
-def _leaks_among(
-    predictors: Mapping[str, FloatArray], kinds: Mapping[str, LeakKind], target: str, judge: _Judge
-) -> list[Leak]:
-    """Return the columns that predict the target nearly perfectly, and much better than all that do not."""
-    scores = {name: judge.score(values) for name, values in predictors.items()}
+    classes = judges[0].classes
+    scores = {name: _score(made, judges) for name, made in predictors.items()}
     least = {"correlation": CORRELATION, "rank correlation": RANK_CORRELATION, "AUC": AUC}
-    suspects = [name for name, (score, measure) in scores.items() if score > least[measure]]
-    if not suspects:
-        return []
-    others = judge.together([values for name, values in predictors.items() if name not in suspects])
-    where = "" if judge.strata is None else WITHIN
-    return [
-        Leak(feature=name, target=target, kind=kinds[name], score=score, others=others, measure=measure + where)
-        for name, (score, measure) in scores.items()
-        if name in suspects and _left(score, judge.classes) < LEFT_BY_OTHERS * _left(others, judge.classes)
-    ]
+    weak = [name for name, best in scores.items() if best.score <= (NEAR_AUC if classes else NEAR_CORRELATION)]
+    where = "" if judges[0].strata is None else WITHIN
+    leaks = []
+    for name, best in scores.items():
+        if best.score <= least[best.measure]:
+            continue
+        others = max(_together([predictors[other] for other in weak], judges, rows) for rows in best.rows)
+        if _left(best.score, classes) < LEFT_BY_OTHERS * _left(others, classes):
+            measure = f"{best.measure}{where}{KNOWN if len(best.rows) > 1 else ''}"
+            kind = predictors[name][0].kind
+            leaks.append(Leak(feature=name, target=target, kind=kind, score=best.score, others=others, measure=measure))
+    return leaks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Score:
+    """How well a column predicts the target, what the number is, and the rows that weaker columns are judged on."""
+
+    score: float
+    measure: str
+    rows: tuple[BoolArray, ...]
+
+
+def _score(made: Sequence[Predictor], judges: Sequence[Judge]) -> _Score:
+    """Return how well a column predicts the target, on all rows or on those that have it, whichever is better."""
+    known = made[0].known
+    everywhere = np.ones(known.size, dtype=np.bool_)
+    best = _Score(*_mean_score(made, judges), (everywhere,))
+    if known.all():
+        return best
+    parts = [(one.part(np.flatnonzero(known)), judge.on(known)) for one, judge in zip(made, judges, strict=True)]
+    there = [(one, judge) for one, judge in parts if judge is not None]
+    if 2 * len(there) < len(judges) or not there:
+        return best
+    score, measure = _mean_score([one for one, _ in there], [judge for _, judge in there])
+    return _Score(score, measure, (everywhere, known)) if score > best.score else best
+
+
+def _mean_score(made: Sequence[Predictor], judges: Sequence[Judge]) -> tuple[float, str]:
+    found = [judge.score(one.values) for one, judge in zip(made, judges, strict=True)]
+    return float(np.mean([score for score, _ in found])), found[0][1]
+
+
+def _together(columns: Sequence[list[Predictor]], judges: Sequence[Judge], rows: BoolArray) -> float:
+    """Return what columns reach together on some rows, on average over the judges that can tell there."""
+    found = []
+    for place, judge in enumerate(judges):
+        there = judge if rows.all() else judge.on(rows)
+        if there is not None:
+            found.append(there.together([made[place].values[rows] for made in columns]))
+    return float(np.mean(found))
 
 
 def _inside_periods(periods: IntArray) -> tuple[IntArray, IntArray] | None:
@@ -352,61 +301,6 @@ def _inside_periods(periods: IntArray) -> tuple[IntArray, IntArray] | None:
     if rows.size < FEWEST_ROWS:
         return None
     return rows, np.unique(periods[rows], return_inverse=True)[1]
-
-
-def _centred(values: FloatArray, strata: IntArray | None) -> FloatArray:
-    """Return the values without the mean of their period."""
-    if strata is None:
-        return values
-    means = np.bincount(strata, weights=values) / np.bincount(strata)
-    return np.asarray(values - means[strata])
-
-
-def _ranks(values: FloatArray, strata: IntArray | None) -> FloatArray:
-    """Return ranks, within each period from -1 to 1."""
-    if strata is None:
-        return np.asarray(rankdata(values))
-    ranks = np.empty(values.size)
-    for rows in _members(strata):
-        ranks[rows] = (2.0 * rankdata(values[rows]) - rows.size - 1.0) / rows.size
-    return ranks
-
-
-def _members(strata: IntArray) -> list[IntArray]:
-    """Return the rows of each period."""
-    order = np.argsort(strata, kind="stable")
-    return np.split(order, np.cumsum(np.bincount(strata))[:-1])
-
-
-def _correlation(a: FloatArray, b: FloatArray) -> float:
-    a, b = a - a.mean(), b - b.mean()
-    a, b = a / (np.abs(a).max() or 1.0), b / (np.abs(b).max() or 1.0)
-    size = float(np.sqrt((a @ a) * (b @ b)))
-    return 0.0 if size == 0.0 else float(a @ b) / size
-
-
-def _auc(score: FloatArray, y: FloatArray, strata: IntArray | None = None) -> float:
-    """Return the area under the ROC curve, whichever direction is the better; of pairs within periods where these are given."""
-    positive = y == y.max()
-    won, pairs = 0.0, 0
-    for rows in [np.arange(y.size)] if strata is None else _members(strata):
-        first = positive[rows]
-        count = int(first.sum())
-        won += float(rankdata(score[rows])[first].sum()) - count * (count + 1) / 2
-        pairs += count * (rows.size - count)
-    area = won / pairs if pairs else 0.5
-    return max(area, 1.0 - area)
-
-
-def _halves(rows: int) -> IntArray:
-    """Return the half of each row, 0 or 1, at random but always alike: every other row may be of one class."""
-    return np.random.default_rng(0).permutation(rows) % 2
-
-
-def _standardised(column: FloatArray) -> FloatArray:
-    centred = column - column.mean()
-    spread = float(np.abs(centred).max())
-    return np.asarray(centred / spread if spread > 0.0 else centred)
 
 
 def _left(score: float, classes: bool) -> float:

@@ -8,6 +8,7 @@ import numpy as np
 
 from driftpace.tables.cells import is_no_number
 from driftpace.tables.columns import Column
+from driftpace.typing import FloatArray
 
 Style = Literal["comma", "point", "either"]
 """What separates decimals; either where ``1,234`` may be 1234 or 1.234."""
@@ -18,6 +19,7 @@ _COMMAS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?", re.ASCII)
 _PLAIN = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _SPACES = re.compile(r"[+-]?[1-9]\d{0,2}(?:[ \u00a0\u202f'\u2019]\d{3})+(?=$|[.,])", re.ASCII)
 _UNIT = re.compile(r"[+-]?([$€£¥]?)\s?[+-]?[\d.,]*\d(\s?[%$€£¥]|\s[^\W\d_]{1,5}|)")
+_NUMBERS = re.compile(r"[+-]?\d+(?:[.,]\d+)*", re.ASCII)
 _SPACE = re.compile(r"[ \u00a0\u202f'\u2019]")
 
 
@@ -124,6 +126,27 @@ def number_unit(texts: Iterable[str]) -> str | None:
     units = {match and (match[1], match[2].strip()) for match in matches}
     before, after = (units.pop() or ("", "")) if len(units) == 1 else ("", "")
     return None if before and after else before or after or None
+
+
+def numbers_in_texts(texts: Sequence[str]) -> FloatArray | None:
+    """Return the number that each text contains, such as 1.5 of ``EUR 1.50``; None where one has none or several.
+
+    >>> numbers_in_texts(["EUR 1.50", "EUR -2"]).tolist(), numbers_in_texts(["0,59", "1,5"]).tolist()
+    ([1.5, -2.0], [0.59, 1.5])
+    >>> numbers_in_texts(["2 of 3"]), numbers_in_texts(["red"])
+    (None, None)
+    """
+    found = [_NUMBERS.findall(text) for text in texts]
+    if any(len(numbers) != 1 for numbers in found):
+        return None
+    written = [numbers[0] for numbers in found]
+    style = decimal_style(written)
+    values = (
+        read_separated(written, style).values
+        if style is not None
+        else [float(text) for text in written if _PLAIN.fullmatch(text)]
+    )
+    return np.asarray(values, dtype=np.float64) if len(values) == len(written) else None
 
 
 def _without_spaces(text: str) -> str:
