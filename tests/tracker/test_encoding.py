@@ -104,7 +104,9 @@ def test_the_encoding_is_saved_and_forgotten_with_its_rows(rng: np.random.Genera
     np.testing.assert_array_equal(loaded.predict_proba(frame[["city"]]), tracker.predict_proba(frame[["city"]]))
 
 
-@pytest.mark.parametrize("names", [range(4), pd.MultiIndex.from_product([["a", "b"], [1, 2]])], ids=["numbers", "pairs"])
+@pytest.mark.parametrize(
+    "names", [range(4), pd.MultiIndex.from_product([["a", "b"], [1, 2]])], ids=["numbers", "pairs"]
+)
 @pytest.mark.parametrize(
     ("loss", "y"),
     [

@@ -62,14 +62,14 @@ from driftpace.tracker.adaptive_order import (
     planned_order,
     undelivered,
 )
-from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_pool, require_order
+from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_classes, check_pool, require_order
 from driftpace.tracker.row_labels import labels_of
 from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, groups_of, mean_one, weights_of
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
-MOST_COEFFICIENTS = 3_000
-"""The most coefficients of a loss of several scores: a matrix of all of them then takes 72 MB, and a look some seconds."""
+MOST_COEFFICIENTS = 1_500
+"""The most coefficients of a loss of several scores: a look then takes some ten seconds, and its time grows with their cube."""
 
 MOST_RISK = 1.5
 """A period that can have more rows ends with at most so many targets of risk, those rows included that were kept for the audit."""
@@ -198,11 +198,16 @@ class AdaptiveMethod(ModelMethod):
         after: AdaptiveMethodState = ModelMethod.gather(self, state, event)
         if isinstance(self.spec.loss, VectorLoss) and after.adaptive is not None:
             columns, outputs = after.adaptive.columns, self._outputs(after, after.adaptive)
+            several = isinstance(self.spec.loss, SoftmaxLoss)
+            if several:
+                check_classes(after.batches)
             if columns * outputs > MOST_COEFFICIENTS:
+                got = f"{outputs + 1:,} classes" if several else f"{outputs:,} targets"
+                instead = ": merge rare classes, or give method='wide'" if several else ""
                 raise DataError(
-                    f"must have at most {MOST_COEFFICIENTS:,} coefficients, one for each column and score, as the method keeps a "
-                    f"matrix of all of them; got {columns:,} columns, the intercept included, and {outputs:,} scores.",
-                    name="X",
+                    f"must have at most {MOST_COEFFICIENTS:,} coefficients, as the method keeps a matrix of all of them; got {got} "
+                    f"and {columns:,} columns, the intercept included, {columns * outputs:,} coefficients{instead}.",
+                    name="y" if several and columns <= MOST_COEFFICIENTS else "X",
                 )
         return after
 

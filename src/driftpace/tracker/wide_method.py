@@ -28,7 +28,7 @@ from driftpace.errors import DataError, ParameterError, TooEarlyError
 from driftpace.losses import LinearLoss, SoftmaxLoss, SquaredLoss, VectorLoss, classifies
 from driftpace.planning import Outlook
 from driftpace.records import Assumption, Outcome, Request, StepReport
-from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_pool, require_order
+from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_classes, check_pool, require_order
 from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch
 from driftpace.tracker.wide_order import (
@@ -61,6 +61,9 @@ from driftpace.wide import (
     wide_status,
     with_classes,
 )
+
+MOST_WIDE_CLASSES = 100
+"""The most classes: a look at 1,000 rows of so many takes some ten seconds, and its time grows with their cube."""
 
 _FIRST_KEPT = 20
 """The first rows of a period are never kept from a decision: without them it sees nothing."""
@@ -206,7 +209,17 @@ class WideMethod(ModelMethod):
             state = replace(state, columns=event.columns)
         raw = state.wide is None
         X = event.X if raw or state.wide is None else self._coordinates(state.wide.spectrum, event.X)
-        return replace(state, batches=(*state.batches, RowBatch(X=X, y=y)), raw=raw)
+        batches = (*state.batches, RowBatch(X=X, y=y))
+        if isinstance(self.spec.loss, SoftmaxLoss):
+            check_classes(batches)
+            classes = 1 + max(int(y.max(initial=0.0)), self.spec.loss.outputs)
+            if classes > MOST_WIDE_CLASSES:
+                raise DataError(
+                    f"must be at most {MOST_WIDE_CLASSES} classes for the wide method, whose time grows with their cube; got "
+                    f"{classes:,}: merge rare ones.",
+                    name="y",
+                )
+        return replace(state, batches=batches, raw=raw)
 
     def _coordinates(self, spectrum: Spectrum, X: Any) -> FloatArray:
         scores = spectrum.scores(X)
