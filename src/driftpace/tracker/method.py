@@ -18,6 +18,7 @@ from driftpace.losses import Loss
 from driftpace.planning import Budget, Outlook
 from driftpace.records import Assumption, Request, StepReport
 from driftpace.selection import Design
+from driftpace.tracker.inputs import MOST_COLUMNS
 from driftpace.tracker.row_labels import with_labels
 from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, reweighted
@@ -233,6 +234,9 @@ class ModelMethod(ABC):
     linear: ClassVar[bool] = False
     """Whether only linear losses can be fitted and compared."""
 
+    most_columns: ClassVar[int] = MOST_COLUMNS
+    """The most columns of rows."""
+
     state_type: ClassVar[type[MethodState]] = MethodState
     """The class of its states."""
 
@@ -290,6 +294,13 @@ class ModelMethod(ABC):
         state = self.initial()
         if self.spec.features is None:
             return state
+        if self.spec.features > self.most_columns:
+            raise ParameterError(
+                f"must be at most {self.most_columns:,}, the most columns that rows may have with {type(self.spec.loss).__name__}; "
+                f"got {self.spec.features:,}.",
+                owner="Tracker",
+                name="features",
+            )
         try:
             return self._with_features(state, self.spec.features, None)
         except DataError as error:
