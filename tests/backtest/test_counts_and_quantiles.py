@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from driftpace import Campaign, PoissonLoss, QuantileLoss, SquaredLoss, backtest
+from driftpace.backtest import render
 from driftpace.backtest.population import find_population
 from driftpace.campaign import Definition
 from driftpace.cli import main
@@ -66,6 +67,16 @@ def test_backtests_with_baselines(loss: PoissonLoss | QuantileLoss) -> None:
         assert np.isfinite(strategy.excess_risk).all()
     assert result.strategies[0].excess_risk.mean() <= np.mean(result.epsilon)
     assert not any("such as counts" in note for note in result.notes)
+    shown = {"deviance_explained", "mae", "rmse"} if isinstance(loss, PoissonLoss) else {"pinball", "share_below"}
+    assert set(result.strategies[0].metrics) == shown
+    text = render(result)
+    assert "R^2" not in text
+    assert ("deviance explained" if isinstance(loss, PoissonLoss) else "share below") in text
+    if isinstance(loss, QuantileLoss):
+        below = result.strategies[0].metrics["share_below"]
+        assert abs(float(below.mean()) - 0.9) < 4.0 * 0.3 / np.sqrt(
+            0.2 * 240 * 4
+        )  # four standard errors of the test rows
 
 
 def test_a_backtest_with_exposure() -> None:
@@ -88,11 +99,20 @@ def test_a_backtest_with_exposure() -> None:
         backtest(given, loss=PoissonLoss(), **asked)
 
 
-def test_all_zero_counts_are_refused() -> None:
+@pytest.mark.parametrize("loss", [PoissonLoss(), PoissonLoss(l2=1e-4)], ids=["plain", "penalised"])
+def test_a_period_of_zeros_does_not_end_a_backtest(loss: PoissonLoss) -> None:
     given = {name: values for name, values in table().items() if name in ("month", "x", "count")}
-    given["count"][:240] = 0.0
-    with pytest.raises(DataError, match="must have a count above zero in every period; those of '0' are all zero"):
-        backtest(given, period="month", target="count", loss=PoissonLoss(), tolerance=0.1, runs=1, workers=1)
+    given["count"][480:720] = 0.0
+    result = backtest(
+        given, period="month", target="count", loss=loss, epsilon=0.2, runs=1, workers=1, baselines=["even"]
+    )
+    assert result.best_loss[2] == 0.0
+    for strategy in result.strategies:
+        assert np.isfinite(strategy.excess_risk).all()
+    assert any("The counts are all zero in 1 period (2), whose excess" in note for note in result.notes)
+    given["count"][:] = 0.0
+    with pytest.raises(DataError, match="must have a count above zero in some period; got zeros only"):
+        backtest(given, period="month", target="count", loss=loss, epsilon=0.2, runs=1, workers=1)
 
 
 def test_a_campaign_of_counts_with_exposure() -> None:
@@ -101,6 +121,12 @@ def test_a_campaign_of_counts_with_exposure() -> None:
     campaign.ask()
     rows = {name: values[:200] for name, values in table().items() if name in ("x", "time", "total")}
     campaign.tell_table(rows, final=True)
+    campaign.ask()
+    campaign.tell_table({name: values[240:440] for name, values in table().items() if name in rows}, final=True)
+    served = campaign.ledger()[-1].served
+    assert served is not None
+    assert set(served.metrics) == {"deviance_explained", "mae", "rmse"}
+    assert 0.0 < served.metrics["deviance_explained"] < 1.0
     predicted = campaign.predict(np.array([[0.0]]))
     assert 2.0 < float(np.ravel(predicted)[0]) < 3.8  # e^1 for a unit of time
     with pytest.raises(ParameterError, match=r"Campaign\(exposure=\.\.\.\) must be left out with the loss 'squared'"):
@@ -130,3 +156,27 @@ def test_the_command_line_says_how_to_predict_counts(
     capsys.readouterr()
     assert main([*common, "--loss", "quantile(2)"]) != 0
     assert "tau" in capsys.readouterr().err
+
+
+def test_a_negative_count_is_named_with_its_column() -> None:
+    given = {name: values for name, values in table().items() if name != "count"}
+    given["total"][7] = -3.0
+    asked: dict[str, Any] = {"period": "month", "target": "total", "loss": PoissonLoss(), "epsilon": 0.1, "workers": 1}
+    with pytest.raises(DataError, match=r"target 'total' must be 0 or more with an exposure; row 8 has -3"):
+        backtest(given, exposure="time", **asked)
+    with pytest.raises(
+        DataError, match=r"must be numbers from 0 to 1e\+15 for PoissonLoss; 'total' has -3 in period '0'"
+    ):
+        backtest(given, **asked)
+    settings = {"name": "claims", "target": "total", "loss": "poisson", "exposure": "time", "tolerance": 0.2}
+    for exposure in ("time", None):
+        campaign = Campaign.create(Definition.of(settings | {"exposure": exposure}), storage=MemoryStore())
+        before = campaign.ask()
+        rows = {name: values[:200] for name, values in given.items() if name in ("x", "time", "total")}
+        with pytest.raises(
+            DataError, match=r"target 'total' must be numbers from 0 to 1e\+15 for PoissonLoss; row 8 has -3"
+        ):
+            campaign.tell_table(rows)
+        assert campaign.ask() == before
+    with pytest.raises(DataError, match=r"Campaign.tell\(y=\.\.\.\) must be numbers from 0 .* got -3.0 in row 7"):
+        campaign.tell(given["x"][:20, None], given["total"][:20])

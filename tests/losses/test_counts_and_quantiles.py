@@ -73,9 +73,9 @@ def test_majorants_are_above_the_loss(loss: LinearLoss) -> None:
 @pytest.mark.parametrize(
     ("loss", "y", "problem"),
     [
-        (PoissonLoss(), [1.0, -1.0], r"must be numbers from 0 to 1e\+15 for PoissonLoss; got values such as -1.0\.$"),
+        (PoissonLoss(), [1.0, -1.0], r"must be numbers from 0 to 1e\+15 for PoissonLoss; got -1.0 in row 1\.$"),
         (TweedieLoss(), [-0.5], r"must be numbers from 0 to 1e\+15 for TweedieLoss"),
-        (GammaLoss(), [0.0, 1.0], r"must be numbers from 1e-15 to 1e\+15 for GammaLoss; got values such as 0.0\.$"),
+        (GammaLoss(), [0.0, 1.0], r"must be numbers from 1e-15 to 1e\+15 for GammaLoss; got 0.0 in row 0\.$"),
         (PoissonLoss(), [np.nan], r"must be finite"),
         (PoissonLoss(), [1e20], r"must be numbers from 0 to 1e\+15"),
     ],

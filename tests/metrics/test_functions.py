@@ -1,13 +1,14 @@
 """Metrics against scikit-learn where it is installed, and against numbers otherwise."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from driftpace import LogisticLoss, SquaredLoss
+from driftpace import GammaLoss, LogisticLoss, PoissonLoss, QuantileLoss, SquaredLoss, TweedieLoss
 from driftpace.metrics import (
     accuracy,
     added_error,
@@ -68,6 +69,41 @@ def test_a_loss_names_what_it_shows() -> None:
     rng = np.random.default_rng(0)
     for loss, y in ((LogisticLoss(), np.where(rng.random(20) < 0.5, 1.0, -1.0)), (SquaredLoss(), rng.normal(size=20))):
         assert tuple(evaluate(loss, y, rng.normal(size=20))) == metrics_for(loss)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "deviance", "power"),
+    [
+        pytest.param(PoissonLoss(), "mean_poisson_deviance", None, id="counts"),
+        pytest.param(GammaLoss(), "mean_gamma_deviance", None, id="amounts"),
+        pytest.param(TweedieLoss(power=1.5), "mean_tweedie_deviance", 1.5, id="tweedie"),
+    ],
+)
+def test_deviance_explained_is_that_of_scikit_learn(
+    loss: Any, deviance: str, power: float | None, weighted: bool, rng: np.random.Generator
+) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    scores = rng.normal(size=50)
+    y = rng.gamma(2.0, np.exp(scores)) + 0.1
+    weights = rng.uniform(0.1, 3.0, 50) if weighted else None
+    found = evaluate(loss, y, scores, weights)
+    more = {} if power is None else {"power": power}
+    own, constant = (
+        getattr(metrics, deviance)(y, mean, sample_weight=weights, **more)
+        for mean in (np.exp(scores), np.full(50, np.average(y, weights=weights)))
+    )
+    assert tuple(found) == metrics_for(loss)
+    assert found["deviance_explained"] == pytest.approx(1.0 - own / constant, rel=1e-9)
+    assert found["mae"] == pytest.approx(mae(y, np.exp(scores), weights))
+    assert math.isnan(evaluate(PoissonLoss(), np.zeros(3), np.zeros(3))["deviance_explained"])
+
+
+def test_quantiles_show_their_loss_and_the_share_below() -> None:
+    y = np.array([1.0, 2.0, 3.0, 4.0])
+    found = evaluate(QuantileLoss(tau=0.75), y, np.full(4, 3.0), np.array([1.0, 1.0, 1.0, 2.0]))
+    assert found == {"pinball": pytest.approx((0.25 * 3.0 + 0.75 * 2.0) / 5.0), "share_below": pytest.approx(0.6)}
+    assert tuple(found) == metrics_for(QuantileLoss(tau=0.75))
 
 
 @pytest.mark.parametrize("name", ["accuracy", "auc", "log_loss"])

@@ -1,14 +1,16 @@
 """The default method for counts, amounts and quantiles: the promise, the stated risk, exposures, and hard first rows."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
-from driftpace import GammaLoss, HuberLoss, PoissonLoss, QuantileLoss, Tracker, TweedieLoss
+from driftpace import Budget, GammaLoss, HuberLoss, PoissonLoss, QuantileLoss, Tracker, TweedieLoss
 from driftpace.errors import DataError, ProtocolError
 from driftpace.losses import LinearLoss, LogLinkLoss, quantile
+from driftpace.records import Outcome
 from driftpace.synthetic import AmountKind, Shape, ShapedCounts, ShapedRegression
 from driftpace.typing import FloatArray
 
@@ -167,6 +169,52 @@ def test_bad_exposures_are_refused(bad: float) -> None:
     assert tracker._state.gathered == 0
 
 
+@pytest.mark.parametrize("final", [True, False])
+def test_a_negative_count_with_an_exposure_is_named(final: bool) -> None:
+    """The refusal names the count that was delivered, and its row: not the rate."""
+    tracker = Tracker(PoissonLoss(), epsilon=0.1, features=1)
+    before = tracker.ask()
+    problem = r"^Tracker.tell\(y=\.\.\.\) must be numbers from 0 to 1e\+15 for PoissonLoss; got -2.0 in row 1\.$"
+    with pytest.raises(DataError, match=problem):
+        tracker.tell(np.ones((3, 1)), [1.0, -2.0, 3.0], exposure=[4.0, 8.0, 2.0], final=final)
+    assert tracker.ask() == before
+
+
+@pytest.mark.parametrize("given", ["epsilon", "tolerance", "budget"])
+def test_zeros_only_promise_nothing(given: str) -> None:
+    """Without a count above zero nothing is fitted or promised, and sizes are bounded."""
+    rng, X = np.random.default_rng(0), np.random.default_rng(0).standard_normal((400, 3))
+    target: dict[str, Any] = {"tolerance": 0.1} if given == "tolerance" else {"epsilon": 0.1}
+    budget = Budget(total=2000, horizon=4) if given == "budget" else None
+    tracker = Tracker(PoissonLoss(), **target, budget=budget, rng=0)
+    tracker.ask()
+    tracker.tell(X, np.zeros(400), final=False)
+    request = tracker.ask()
+    assert "no count above zero has been seen yet in 400 rows" in request.reason
+    assert 0 < request.samples <= 400
+    report = tracker.tell()
+    assert report is not None
+    assert report.outcome is Outcome.SHORT
+    assert report.risk_bound == np.inf
+    asked = tracker.step(lambda rows: (rng.standard_normal((rows, 3)), np.zeros(rows)))
+    assert asked.samples <= 1000
+    assert not asked.outcome.promised
+    last = tracker.step(lambda rows: (rng.standard_normal((rows, 3)), rng.poisson(2.0, rows)))
+    assert 0.5 < float(tracker.predict(np.zeros((1, 3)))[0]) < 8.0
+    assert last.risk_bound < np.inf
+
+
+def test_one_count_is_enough_to_be_fitted() -> None:
+    """The control: with a single count among the zeros the risk is finite."""
+    tracker = Tracker(PoissonLoss(), epsilon=0.1, rng=0)
+    tracker.ask()
+    tracker.tell(np.random.default_rng(0).standard_normal((400, 3)), np.eye(400)[0], final=False)
+    assert "has been seen" not in tracker.ask().reason
+    report = tracker.tell()
+    assert report is not None
+    assert report.risk_bound < np.inf
+
+
 FIRST: dict[str, tuple[LinearLoss, FloatArray]] = {
     "all zero": (PoissonLoss(l2=1e-4), np.zeros(30)),
     "all zero, no penalty": (PoissonLoss(), np.zeros(30)),
@@ -190,7 +238,8 @@ def test_hard_first_rows_give_finite_orders(name: str) -> None:
     assert 0 <= request.samples <= 10**6
     tracker.tell(rng.standard_normal((60, 2)), np.tile(y, 2))
     assert np.isfinite(tracker.coef).all()
-    assert np.isfinite(tracker.predict(rng.standard_normal((3, 2)))).all()
+    if y.any():
+        assert np.isfinite(tracker.predict(rng.standard_normal((3, 2)))).all()
     assert 0 <= tracker.ask().samples <= 10**6
 
 

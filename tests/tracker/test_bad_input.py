@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from driftpace import Ball, Box, Constants, SquaredLoss, Tracker, WholeSpace
+from driftpace import Ball, Box, Constants, HuberLoss, SquaredLoss, Tracker, WholeSpace
 from driftpace.drift import Direct, Drift, MeanChange, RootMargin
 from driftpace.errors import DataError, DriftpaceError, ParameterError, ProtocolError
 from driftpace.learners import Sgd
@@ -242,3 +242,11 @@ def test_a_missing_part_is_filled_in(name: str) -> None:
 def test_what_parts_cannot_promise_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         Tracker(SquaredLoss(), **{"epsilon": 0.1, "learner": Sgd(), "rule": DoNotUpdate(), **changes})
+
+
+@pytest.mark.parametrize(("loss", "most"), [(SquaredLoss(), "200,000"), (HuberLoss(), "5,000")])
+def test_more_columns_than_rows_may_have_are_refused_at_once(loss: Any, most: str) -> None:
+    problem = rf"Tracker\(features=\.\.\.\) must be at most {most}.*got 1,000,000"
+    with pytest.raises(ParameterError, match=problem):
+        Tracker(loss, epsilon=0.2, features=10**6)
+    assert Tracker(loss, epsilon=0.2, features=4).ask().samples > 0

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from driftpace import LogisticLoss, SquaredLoss, Tracker
+from driftpace import LogisticLoss, PoissonLoss, SoftmaxLoss, SquaredLoss, Tracker
 from driftpace.errors import DataError, ProtocolError
 
 
@@ -102,3 +102,39 @@ def test_the_encoding_is_saved_and_forgotten_with_its_rows(rng: np.random.Genera
     loaded = Tracker.load(tmp_path / "tracker.json")
     assert loaded.encoding == tracker.encoding
     np.testing.assert_array_equal(loaded.predict_proba(frame[["city"]]), tracker.predict_proba(frame[["city"]]))
+
+
+@pytest.mark.parametrize(
+    "names", [range(4), pd.MultiIndex.from_product([["a", "b"], [1, 2]])], ids=["numbers", "pairs"]
+)
+@pytest.mark.parametrize(
+    ("loss", "y"),
+    [
+        pytest.param(SquaredLoss(), [0.5, -1.0, 2.0], id="squared"),
+        pytest.param(PoissonLoss(), [0.0, 1.0, 3.0], id="counts"),
+        pytest.param(SoftmaxLoss(), ["a", "b", "c"], id="classes"),
+    ],
+)
+def test_names_of_columns_need_not_be_texts(loss: Any, y: list[Any], names: Any, rng: np.random.Generator) -> None:
+    X, targets = rng.standard_normal((60, 4)), np.array(y * 20)
+    frame = pd.DataFrame(X, columns=names)
+    tracker, plain = Tracker(loss, epsilon=0.5, rng=0), Tracker(loss, epsilon=0.5, rng=0)
+    tracker.fit_pool(frame)
+    for one, rows in ((tracker, frame), (plain, X)):
+        one.ask()
+        one.tell(rows, targets)
+    assert tracker.columns == tuple(str(name) for name in names)
+    np.testing.assert_array_equal(tracker.predict(frame[names[::-1]]), plain.predict(X))
+
+
+def test_lists_and_texts_under_numbers_and_names_that_are_alike(rng: np.random.Generator) -> None:
+    X, y = rng.standard_normal((40, 3)), rng.standard_normal(40)
+    tracker = Tracker(SquaredLoss(), epsilon=0.5, rng=0)
+    tracker.ask()
+    frame = pd.DataFrame({0: [list(row) for row in X], 7: y})
+    tracker.tell(frame, y)
+    assert tracker.predict(frame[:2]).shape == (2,)
+    twice = Tracker(SquaredLoss(), epsilon=0.5, rng=0)
+    twice.ask()
+    with pytest.raises(DataError, match="must have columns of different names; got '1' twice"):
+        twice.tell(pd.DataFrame(X, columns=[1, "1", 2]), y)

@@ -1,6 +1,7 @@
 """Several classes in the default tracker: the promise by Monte Carlo, labels, classes that appear and vanish, saved states."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -264,8 +265,33 @@ def test_methods_of_the_paper_refuse_several_classes() -> None:
 def test_too_many_coefficients_are_refused(rng: np.random.Generator) -> None:
     tracker = Tracker(SoftmaxLoss(), epsilon=0.1, rng=0)
     before = tracker.ask()
-    labels = [str(place) for place in range(101)]
-    with pytest.raises(DataError, match=r"must have at most 3,000 coefficients.*got 31 columns.*and 100 scores"):
-        tracker.tell(rng.standard_normal((101, 30)), labels)
+    labels = [str(place % 51) for place in range(102)]
+    problem = (
+        r"\(y=...\) must have at most 1,500 coefficients.*got 51 classes and 31 columns.*1,550 coefficients: merge rare"
+    )
+    with pytest.raises(DataError, match=problem):
+        tracker.tell(rng.standard_normal((102, 30)), labels)
     assert tracker.ask() == before
     assert tracker.classes == ()
+
+
+@pytest.mark.parametrize("method", [None, "wide"])
+@pytest.mark.parametrize("final", [True, False])
+def test_ids_are_not_classes(method: Any, final: bool, rng: np.random.Generator) -> None:
+    """A column of ids is refused in a sentence; that many rows of classes which rows have in common are not."""
+    tracker = Tracker(SoftmaxLoss(), epsilon=0.1, method=method, rng=0)
+    before = tracker.ask()
+    with pytest.raises(DataError, match=r"\(y=...\) must be classes that rows have.*got 400 classes in 400 rows"):
+        tracker.tell(rng.standard_normal((400, 4)), np.arange(400), final=final)
+    assert tracker.ask() == before
+    assert tracker.classes == ()
+    tracker.tell(rng.standard_normal((400, 4)), np.arange(400) % 3, final=final)
+    assert tracker.classes == (0, 1, 2)
+
+
+def test_the_wide_method_takes_at_most_a_hundred_classes(rng: np.random.Generator) -> None:
+    tracker = Tracker(SoftmaxLoss(), epsilon=0.1, method="wide", rng=0)
+    before = tracker.ask()
+    with pytest.raises(DataError, match=r"must be at most 100 classes for the wide method.*got 101"):
+        tracker.tell(rng.standard_normal((202, 3)), np.arange(202) % 101)
+    assert tracker.ask() == before

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from driftpace import Budget, LinearCost, LogisticLoss, SquaredLoss, Tracker
+from driftpace import Budget, LinearCost, LogisticLoss, SoftmaxLoss, SquaredLoss, Tracker
 from driftpace.errors import DataError, ParameterError
 from driftpace.losses import LinearLoss
+from driftpace.records import Outcome
 from driftpace.typing import FloatArray
 
 COLUMNS = 150
@@ -195,3 +196,20 @@ def test_groups_and_weights_are_refused_in_a_sentence() -> None:
     with pytest.raises(ParameterError, match="wide method"):
         tracker.tell(X, y, sample_weight=np.ones(20))
     assert tracker.snapshot()[1].gathered == 0
+
+
+@pytest.mark.parametrize("loss", [SoftmaxLoss(), LogisticLoss()])
+def test_one_class_promises_nothing(loss: Any) -> None:
+    """Rows of one class show no model: the period is short with a sentence, and the first one is still to come."""
+    rng, tracker = np.random.default_rng(0), Tracker(loss, epsilon=0.2, method="wide", rng=0)
+    tracker.ask()
+    tracker.tell(rng.standard_normal((200, 4)), np.ones(200), final=False)
+    request = tracker.ask()
+    assert "only one class has been seen yet in 200 rows" in request.reason
+    assert 0 < request.samples <= 200
+    report = tracker.tell()
+    assert report is not None
+    assert report.outcome is Outcome.SHORT
+    assert report.risk_bound == np.inf
+    later = tracker.step(lambda rows: (X := rng.standard_normal((rows, 4)), np.where(X[:, 0] > 0.0, 1, 0)))
+    assert later.outcome is Outcome.MET

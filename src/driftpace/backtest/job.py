@@ -15,7 +15,7 @@ from driftpace.backtest.metric_target import affordable_excess
 from driftpace.backtest.population import Population, find_population, scores_of
 from driftpace.backtest.table import Panel
 from driftpace.errors import DataError, ParameterError
-from driftpace.losses import LinearLoss, Loss, SoftmaxLoss, VectorLoss, classifies, get_loss, loss_names
+from driftpace.losses import LinearLoss, LogLinkLoss, Loss, SoftmaxLoss, VectorLoss, classifies, get_loss, loss_names
 from driftpace.tables.expansion import ExpansionRequest
 from driftpace.tracker import Tracker
 from driftpace.typing import FloatArray, IntArray
@@ -248,6 +248,8 @@ def prepare(
         find_population(label, loss, X, y, whose, counts)
         for label, X, y, whose, counts in zip(panel.periods, panel.X, panel.y, groups, weights, strict=True)
     )
+    if all(now.zeros for now in populations):
+        raise DataError("must have a count above zero in some period; got zeros only.", owner="backtest", name="target")
     metric = asked.metric_target(loss)
     if metric is not None:
         epsilon = np.full(len(populations), affordable_excess(metric, populations))
@@ -255,8 +257,10 @@ def prepare(
         epsilon = np.full(len(populations), float(asked.epsilon))
     else:
         assert asked.tolerance is not None
-        _check_positive_loss(populations)
-        epsilon = asked.tolerance * np.array([now.least for now in populations])
+        shown = [now for now in populations if not now.zeros]
+        _check_positive_loss(shown)
+        usual = float(np.mean([now.least for now in shown]))
+        epsilon = asked.tolerance * np.array([usual if now.zeros else now.least for now in populations])
     return Job(
         loss=loss,
         classification=classifies(loss) or isinstance(loss, SoftmaxLoss),
@@ -295,6 +299,15 @@ def _check_loss(panel: Panel, loss: object) -> None:
     """Refuse anything but a loss, and a classification loss for more than two values."""
     if not isinstance(loss, Loss):
         raise ParameterError(f"must be a loss such as SquaredLoss(); got {loss!r}.", owner="backtest", name="loss")
+    if isinstance(loss, LogLinkLoss):
+        for label, y in zip(panel.periods, panel.y, strict=True):
+            if not (allowed := loss.allows(y)).all():
+                raise DataError(
+                    f"must be {loss.allowed} for {type(loss).__name__}; {panel.target!r} has {y[~allowed][0]:g} in period "
+                    f"{label!r}.",
+                    owner="backtest",
+                    name="target",
+                )
     values = np.unique(np.concatenate(panel.y)).size
     if classifies(loss) and values > 2:
         raise DataError(
@@ -346,7 +359,7 @@ def check_rows(label: str, rows: int, coefficients: int, test_fraction: float) -
         )
 
 
-def _check_positive_loss(populations: tuple[Population, ...]) -> None:
+def _check_positive_loss(populations: Sequence[Population]) -> None:
     """Refuse a tolerance where the best loss of a period is zero."""
     for now in populations:
         if now.least <= _NOTHING * max(float(np.mean(np.square(now.y))), 1.0):

@@ -9,7 +9,7 @@ from driftpace.adaptive import DesignRows, robust_start
 from driftpace.constraints import WholeSpace
 from driftpace.errors import DataError
 from driftpace.learners.newton import minimise
-from driftpace.losses import LinearLoss, Loss, QuantileLoss, SquaredLoss, VectorLoss
+from driftpace.losses import LinearLoss, LogLinkLoss, Loss, QuantileLoss, SquaredLoss, VectorLoss
 from driftpace.records import Outcome
 from driftpace.typing import FloatArray, IntArray
 
@@ -78,7 +78,8 @@ def mean_hessians(loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray, *
 class Population:
     """All rows of a period; ``X`` ends with a column of ones, ``y`` is encoded, ``loss`` leaves the intercept alone.
 
-    ``best`` minimises the mean loss over the rows and ``least`` is its value; ``hessian`` is taken there. A loss that smooths
+    ``best`` minimises the mean loss over the rows and ``least`` is its value, of counts that are all zero the least that there can
+    be, zero; ``hessian`` is taken there. A loss that smooths
     another is the one that is fitted; ``best`` and ``least`` are those of the other. ``noise`` is
     tr(H^-1 Cov g), g the gradient of a row at ``best``: K rows fitted from nothing lose about noise / 2K. ``model_error`` is the
     expected excess risk of ``best`` in the world that the rows are a sample of: noise / 2N of N rows, with the sums of gradients
@@ -96,6 +97,11 @@ class Population:
     model_error: float
     groups: IntArray | None = None
     weights: FloatArray | None = None
+
+    @property
+    def zeros(self) -> bool:
+        """Whether all rows are counts or amounts of zero, so that no model is the best one."""
+        return isinstance(self.loss, LogLinkLoss) and not self.y.any()
 
     def excess_risk(self, coefs: FloatArray) -> FloatArray:
         """Return the excess risk of each model, one per row; never negative."""
@@ -207,9 +213,7 @@ def _started_population(
 ) -> Population:
     """Return the population of a loss that needs a start near the data; parameters that are open are set by its residuals."""
     if not loss.bounded_curvature and not y.any():
-        raise DataError(
-            f"must have a count above zero in every period; those of {label!r} are all zero.", name="target"
-        )
+        return _of_zeros(label, loss, X, y, groups, weights)
     counts = np.ones(len(y)) if weights is None else weights / weights.mean()
     model, scale = robust_start(loss, X, y, counts)
     loss = loss.tuned(scale)
@@ -233,6 +237,35 @@ def _started_population(
         model_error=model_error,
         groups=groups,
         weights=None if weights is None else counts,
+    )
+
+
+def _of_zeros(
+    label: str,
+    loss: LinearLoss,
+    X: FloatArray,
+    y: FloatArray,
+    groups: IntArray | None,
+    weights: FloatArray | None,
+) -> Population:
+    """Return the population of a period whose counts are all zero: the lower a model predicts, the better, and no loss is left.
+
+    In its place stands the model of half a count in all rows.
+    """
+    counts = None if weights is None else weights / weights.mean()
+    best = np.append(np.zeros(X.shape[1] - 1), loss.constant_score(y, counts) or 0.0)
+    return Population(
+        label=label,
+        loss=loss,
+        X=X,
+        y=y,
+        best=best,
+        least=0.0,
+        hessian=loss.hessian(best, X, y),
+        noise=0.0,
+        model_error=0.0,
+        groups=groups,
+        weights=counts,
     )
 
 

@@ -374,7 +374,12 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
         skipped=skipped,
         ledger=stack_ledger(outcomes),
         assumptions=worst_assumptions(outcomes),
-        notes=(*panel.notes, *_notes(panel, config, alone=alone), *_too_fine(job, strategies[0])),
+        notes=(
+            *panel.notes,
+            *_notes(panel, config, alone=alone),
+            *_zero_periods(job),
+            *_too_fine(job, strategies[0]),
+        ),
         seconds=time.perf_counter() - began,
         best_loss=tuple(float(now.least) for now in job.populations),
         choices=stack_choices(outcomes),
@@ -431,6 +436,20 @@ def _too_fine(job: Job, own: Strategy) -> list[str]:
         "times the target."
     )
     return [sentence, held_out]
+
+
+def _zero_periods(job: Job) -> list[str]:
+    """Return a note on periods whose counts are all zero, which have no best model."""
+    labels = [now.label for now in job.populations if now.zeros]
+    if not labels:
+        return []
+    named = ", ".join(labels[:5]) + (" ..." if len(labels) > 5 else "")
+    sentence = (
+        f"The counts are all zero in {plural(len(labels), 'period')} ({named}), whose excess loss is the whole loss"
+    )
+    if job.asked.tolerance is not None:
+        sentence += " and whose target is that of the mean of the others"
+    return [sentence + "."]
 
 
 def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:

@@ -213,6 +213,7 @@ def read_table(  # noqa: PLR0913  public API
         target, columns[target].values[keep], columns[target].kind, task, owner, notes, np.flatnonzero(keep)
     )
     if exposures is not None:
+        _check_totals(y, target, np.flatnonzero(keep), owner)
         y, weights = as_rates(y, None if weights is None else weights[keep], exposures[keep])
         notes.append(f"The target is {target} for a unit of {exposure}, and rows count in proportion to it.")
     elif weights is not None:
@@ -283,6 +284,16 @@ def _whose(column: Column, keep: BoolArray, by_period: Sequence[IntArray]) -> tu
     codes = np.unique(np.where(alone, "", column.values[keep].astype(np.str_)), return_inverse=True)[1].astype(np.int64)
     codes[alone] = codes.max(initial=0) + 1 + np.arange(int(alone.sum()))
     return tuple(codes[rows] for rows in by_period)
+
+
+def _check_totals(y: FloatArray, target: str, rows: IntArray, owner: str) -> None:
+    """Refuse a total over an exposure that is below zero, before it is divided."""
+    if (y < 0.0).any():
+        place = int(np.argmax(y < 0.0))
+        raise DataError(
+            f"target {target!r} must be 0 or more with an exposure; row {int(rows[place]) + 1:,} has {y[place]:g}.",
+            owner=owner,
+        )
 
 
 def _weights(column: Column, name: str, keep: BoolArray, owner: str, role: str = "weight") -> FloatArray:

@@ -107,12 +107,13 @@ def render_table(result: BacktestResult) -> str:
     return table + "".join(f"\n{one.title}: not run. {one.reason}" for one in result.skipped)
 
 
-_SHOWN = ("accuracy", "macro_f1", "auc", "r2", "mae", "rmse")
+_SHOWN = ("accuracy", "macro_f1", "auc", "deviance_explained", "r2", "mae", "rmse", "pinball", "share_below")
 
 
 def shown_metrics(result: BacktestResult) -> tuple[str, ...]:
-    """Return the metrics that tables show: those of all strategies."""
-    return tuple(name for name in _SHOWN if all(name in one.metrics for one in result.strategies))
+    """Return the metrics that tables show: those of all strategies; of classes the deviance is not among them."""
+    of_all = [name for name in _SHOWN if all(name in one.metrics for one in result.strategies)]
+    return tuple(name for name in of_all if name != "deviance_explained" or "accuracy" not in of_all)
 
 
 def _metric_text(name: str, value: float) -> str:

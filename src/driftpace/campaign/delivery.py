@@ -62,6 +62,7 @@ from driftpace.tracker.inputs import (
     read_weights,
 )
 from driftpace.tracker.method import TellEvent
+from driftpace.tracker.row_reader import named_errors
 from driftpace.typing import FloatArray
 
 _OWNER = "Campaign.tell"
@@ -501,6 +502,8 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
         weights = read_weights(delivery.weights, owner=_OWNER, rows=len(y))
     if delivery.exposure is not None and len(y):
         check_exposure(state.method, _OWNER)
+        with named_errors(_OWNER):
+            state.method.spec.loss.encode(y)  # a rate would be refused with another number
         y, weights = as_rates(y, weights, read_exposure(delivery.exposure, owner=_OWNER, rows=len(y)))
     event = TellEvent(
         X=rows.X,

@@ -74,6 +74,8 @@ _SERVED_METRICS = {
     "r2": "R^2",
     "mae": "MAE",
     "rmse": "RMSE",
+    "pinball": "pinball loss",
+    "share_below": "share below",
 }
 """Metrics of the previous model in files, with their titles."""
 

@@ -191,7 +191,10 @@ def evaluate(state: CampaignState) -> Served | None:
     elif isinstance(objective, SoftmaxLoss):
         accuracy = float(np.average(loss.predict(coef, X) == y, weights=weights))
     with np.errstate(all="ignore"):
-        found = measure_metrics(loss, y, X @ coef, weights) if isinstance(loss, LinearLoss) else {}
+        if isinstance(loss, SoftmaxLoss):
+            found = measure_metrics(loss, y, loss.scores(coef, X), weights)
+        else:
+            found = measure_metrics(loss, y, X @ coef, weights) if isinstance(loss, LinearLoss) else {}
     metrics = {name: value for name, value in found.items() if math.isfinite(value) and name != "accuracy"}
     return Served(rows=len(y), loss=mean, error=error, accuracy=accuracy, metrics=metrics)
 

@@ -10,6 +10,7 @@ import numpy as np
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.period_column import count_labels, period_source, read_labels, shown_day_order
 from driftpace.errors import DataError, ParameterError
+from driftpace.losses import LogLinkLoss
 from driftpace.tables.categories import meanings, word_of
 from driftpace.tables.cells import as_ids, as_numbers, numbers_each, repeated_marks, without_marks
 from driftpace.tables.dates import parse_dates
@@ -478,7 +479,16 @@ def _target(definition: Definition, column: "Column", keep: BoolArray, owner: st
                 )
         codes = {name: float(code) for code, name in enumerate(definition.classes)}
         return np.array([codes[meant[word] or ""] for word in written])
-    return _numbers(column, keep, "target", str(definition.target), owner)
+    numbers = _numbers(column, keep, "target", str(definition.target), owner)
+    loss = definition.make_loss()
+    if isinstance(loss, LogLinkLoss) and not (allowed := loss.allows(numbers)).all():
+        row = int(np.flatnonzero(keep)[np.argmin(allowed)]) + 1
+        raise DataError(
+            f"target {definition.target!r} must be {loss.allowed} for {type(loss).__name__}; row {row:,} has "
+            f"{numbers[~allowed][0]:g}.",
+            owner=owner,
+        )
+    return numbers
 
 
 def _one_of(classes: Sequence[str]) -> str:

@@ -1,10 +1,10 @@
 """The gamma loss for positive amounts."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from driftpace.losses.linear import Curve
-from driftpace.losses.log_link import LogLinkLoss, encode_positive, tweedie_curve
-from driftpace.typing import FloatArray
+from driftpace.losses.log_link import LARGEST, LogLinkLoss, tweedie_curve
 
 _CURVE = tweedie_curve(2.0)
 
@@ -30,6 +30,8 @@ class GammaLoss(LogLinkLoss):
     array([0.    , 0.3069])
     """
 
+    least_target: ClassVar[float] = 1.0 / LARGEST
+
     @property
     def variance_power(self) -> float:
         """2: the standard deviation is proportional to the mean."""
@@ -39,7 +41,3 @@ class GammaLoss(LogLinkLoss):
     def curve(self) -> Curve:
         """Half the deviance; slope 1 - y e^-s; bend y e^-s."""
         return _CURVE
-
-    def encode(self, y: FloatArray) -> FloatArray:
-        """Return numbers above zero as floats, or raise DataError."""
-        return encode_positive("GammaLoss", y)

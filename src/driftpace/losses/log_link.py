@@ -10,7 +10,7 @@ import numpy as np
 from driftpace.errors import DataError
 from driftpace.losses.linear import Curve, LinearLoss
 from driftpace.losses.targets import encode_numbers
-from driftpace.typing import FloatArray
+from driftpace.typing import BoolArray, FloatArray
 
 MOST_SCORE = 60.0
 """Scores beyond this, means beyond 1e26, have a loss that is continued along its tangent, so that nothing overflows."""
@@ -39,11 +39,45 @@ class LogLinkLoss(LinearLoss):
 
     takes_exposure: ClassVar[bool] = True
     bounded_curvature: ClassVar[bool] = False
+    least_target: ClassVar[float] = 0.0
+    """The smallest target that is allowed."""
 
     @property
     @abstractmethod
     def variance_power(self) -> float:
         """The power p of the mean that the variance is proportional to."""
+
+    @property
+    def allowed(self) -> str:
+        """The targets that are allowed, in words."""
+        return f"numbers from {self.least_target:g} to {LARGEST:g}"
+
+    def allows(self, y: FloatArray) -> BoolArray:
+        """Return which targets are allowed.
+
+        >>> from driftpace.losses import GammaLoss, PoissonLoss
+        >>> PoissonLoss().allows(np.array([0.0, -2.0])).tolist(), GammaLoss().allows(np.array([0.0, 1.5])).tolist()
+        ([True, False], [False, True])
+        """
+        return (y >= self.least_target) & (y <= LARGEST)
+
+    def encode(self, y: FloatArray) -> FloatArray:
+        """Return targets as floats, which need not be whole, or raise DataError.
+
+        >>> from driftpace.losses import PoissonLoss
+        >>> PoissonLoss().encode([0, -2])
+        Traceback (most recent call last):
+            ...
+        driftpace.errors.DataError: y must be numbers from 0 to 1e+15 for PoissonLoss; got -2.0 in row 1.
+        """
+        name = type(self).__name__
+        numbers = encode_numbers(name, y)
+        bad = ~self.allows(numbers)
+        if bad.any():
+            row = int(np.argmax(bad))
+            got = f"{float(numbers[row])!r} in row {row}"
+            raise DataError(f"must be {self.allowed} for {name}; got {got}.", name="y")
+        return numbers
 
     def link(self, scores: FloatArray) -> FloatArray:
         """Return the means e^s."""
@@ -96,36 +130,3 @@ def tweedie_curve(power: float) -> Curve:
         return bend_of(a, scores) - y * bend_of(-b, scores)
 
     return Curve(phi=phi, slope=slope, bend=bend, curvature=largest)
-
-
-def encode_nonnegative(loss: str, y: object) -> FloatArray:
-    """Return finite numbers of zero or more, which need not be whole, or raise DataError.
-
-    >>> encode_nonnegative("PoissonLoss", [0, 2, 1.5])
-    array([0. , 2. , 1.5])
-    >>> encode_nonnegative("PoissonLoss", [0, -2])
-    Traceback (most recent call last):
-        ...
-    driftpace.errors.DataError: y must be numbers from 0 to 1e+15 for PoissonLoss; got values such as -2.0.
-    """
-    return _encode_within(loss, y, "numbers from 0 to 1e+15", least=0.0)
-
-
-def encode_positive(loss: str, y: object) -> FloatArray:
-    """Return finite numbers above zero, or raise DataError.
-
-    >>> encode_positive("GammaLoss", [0.0, 2.0])
-    Traceback (most recent call last):
-        ...
-    driftpace.errors.DataError: y must be numbers from 1e-15 to 1e+15 for GammaLoss; got values such as 0.0.
-    """
-    return _encode_within(loss, y, "numbers from 1e-15 to 1e+15", least=1.0 / LARGEST)
-
-
-def _encode_within(loss: str, y: object, allowed: str, *, least: float) -> FloatArray:
-    numbers = encode_numbers(loss, y)
-    bad = (numbers < least) | (numbers > LARGEST)
-    if bad.any():
-        examples = ", ".join(map(repr, np.unique(numbers[bad])[:3].tolist()))
-        raise DataError(f"must be {allowed} for {loss}; got values such as {examples}.", name="y")
-    return numbers

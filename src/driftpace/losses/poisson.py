@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from driftpace.losses.linear import Curve
-from driftpace.losses.log_link import LogLinkLoss, encode_nonnegative, tweedie_curve
-from driftpace.typing import FloatArray
+from driftpace.losses.log_link import LogLinkLoss, tweedie_curve
 
 _CURVE = tweedie_curve(1.0)
 
@@ -42,7 +41,3 @@ class PoissonLoss(LogLinkLoss):
     def curve(self) -> Curve:
         """Half the deviance; slope e^s - y; bend e^s."""
         return _CURVE
-
-    def encode(self, y: FloatArray) -> FloatArray:
-        """Return numbers of zero or more as floats, or raise DataError."""
-        return encode_nonnegative("PoissonLoss", y)

@@ -11,6 +11,7 @@ from driftpace.losses.vector import VectorLoss
 from driftpace.typing import FloatArray
 
 MOST_CLASSES = 1000
+_BLOCK = 30_000
 
 
 def helmert(classes: int) -> FloatArray:
@@ -103,13 +104,25 @@ class SoftmaxLoss(VectorLoss):
         return np.asarray(probabilities @ helmert(scores.shape[1] + 1))
 
     def bend(self, scores: FloatArray, y: FloatArray) -> FloatArray:
-        """Return Q'(diag(p) - pp')Q of each row."""
+        """Return Q'(diag(p) - pp')Q of each row.
+
+        Contrast b is one number where an earlier contrast a is not zero, so Q'diag(p)Q has that number times (Q'p)_a beside its
+        diagonal, and no product of three arrays is needed.
+        """
         del y
         contrasts = helmert(scores.shape[1] + 1)
         probabilities = self.probabilities(scores)
         mean = probabilities @ contrasts
-        second = np.einsum("ic,ca,cb->iab", probabilities, contrasts, contrasts, optimize=True)
-        return np.asarray(second - mean[:, :, None] * mean[:, None, :])
+        places = np.arange(scores.shape[1])
+        later, left = places[:, None] < places, contrasts[0] - mean
+        bends = np.empty((*scores.shape, scores.shape[1]))
+        each = max(_BLOCK // max(bends[:1].size, 1), 1)
+        for first in range(0, len(scores), each):  # some rows at a time stay in the cache
+            chosen = slice(first, first + each)
+            above = mean[chosen, :, None] * left[chosen, None, :]
+            np.copyto(bends[chosen], np.where(later, above, above.transpose(0, 2, 1)))
+        bends[:, places, places] = probabilities @ np.square(contrasts) - np.square(mean)
+        return bends
 
     def encode(self, y: FloatArray) -> FloatArray:
         """Return the numbers of classes as floats, or raise DataError."""

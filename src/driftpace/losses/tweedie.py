@@ -5,8 +5,7 @@ from functools import lru_cache
 
 from driftpace.errors import ParameterError
 from driftpace.losses.linear import Curve
-from driftpace.losses.log_link import LogLinkLoss, encode_nonnegative, tweedie_curve
-from driftpace.typing import FloatArray
+from driftpace.losses.log_link import LogLinkLoss, tweedie_curve
 
 _curve_of = lru_cache(maxsize=64)(tweedie_curve)
 
@@ -61,7 +60,3 @@ class TweedieLoss(LogLinkLoss):
     def curve(self) -> Curve:
         """Half the deviance; slope e^(as) - y e^(-bs); bend a e^(as) + b y e^(-bs)."""
         return _curve_of(float(self.power))
-
-    def encode(self, y: FloatArray) -> FloatArray:
-        """Return numbers of zero or more as floats, or raise DataError."""
-        return encode_nonnegative("TweedieLoss", y)

@@ -11,6 +11,7 @@ from driftpace.metrics.functions import (
     pinball,
     r2,
     rmse,
+    share_below,
 )
 from driftpace.metrics.registry import Metric, evaluate, get_metric, metric_names, metrics_for, target_metrics
 
@@ -32,5 +33,6 @@ __all__ = [
     "pinball",
     "r2",
     "rmse",
+    "share_below",
     "target_metrics",
 ]

@@ -124,6 +124,15 @@ def pinball(y: FloatArray, predicted: FloatArray, quantile: float, weights: Floa
     return _mean(np.maximum(quantile * under, (quantile - 1.0) * under), weights)
 
 
+def share_below(y: FloatArray, predicted: FloatArray, weights: FloatArray | None = None) -> float:
+    """Return the share of rows that are not above their prediction: of a good model of the quantile q it is about q.
+
+    >>> share_below(np.array([1.0, 2.0, 5.0]), np.array([2.0, 2.0, 2.0])).__round__(3)
+    0.667
+    """
+    return _mean(y <= predicted, weights)
+
+
 def deviance_explained(deviance: float, constant: float) -> float:
     """Return the share of the deviance of the best constant prediction that a model explains; NaN where that has none.
 

@@ -8,9 +8,20 @@ from typing import Any
 import numpy as np
 
 from driftpace.errors import ParameterError
-from driftpace.losses import SoftmaxLoss, classifies
+from driftpace.losses import LogLinkLoss, QuantileLoss, SoftmaxLoss, classifies
 from driftpace.metrics.estimation import fits
-from driftpace.metrics.functions import accuracy, auc, deviance_explained, log_loss, macro_f1, mae, r2, rmse
+from driftpace.metrics.functions import (
+    accuracy,
+    auc,
+    deviance_explained,
+    log_loss,
+    macro_f1,
+    mae,
+    pinball,
+    r2,
+    rmse,
+    share_below,
+)
 from driftpace.typing import FloatArray
 
 
@@ -72,6 +83,8 @@ _METRICS = {
         Metric(name="r2", title="R^2", higher=True, most=1.0),
         Metric(name="mae", title="MAE", higher=False),
         Metric(name="rmse", title="RMSE", higher=False),
+        Metric(name="pinball", title="pinball loss", higher=False, target=False),
+        Metric(name="share_below", title="share below", higher=False, most=1.0, target=False),
     )
 }
 
@@ -104,7 +117,7 @@ def metric_names() -> tuple[str, ...]:
     """Return the names of all metrics.
 
     >>> metric_names()
-    ('accuracy', 'macro_f1', 'log_loss', 'auc', 'deviance_explained', 'r2', 'mae', 'rmse')
+    ('accuracy', 'macro_f1', 'log_loss', 'auc', 'deviance_explained', 'r2', 'mae', 'rmse', 'pinball', 'share_below')
     """
     return tuple(_METRICS)
 
@@ -122,12 +135,16 @@ def target_metrics(loss: Any) -> tuple[str, ...]:
 def metrics_for(loss: Any, *, classes: bool | None = None) -> tuple[str, ...]:
     """Return the metrics that reports show for a loss, besides the loss itself.
 
-    >>> from driftpace.losses import SmoothedHinge
-    >>> metrics_for(SmoothedHinge())
-    ('accuracy', 'macro_f1', 'auc')
+    >>> from driftpace.losses import PoissonLoss, QuantileLoss, SmoothedHinge
+    >>> metrics_for(SmoothedHinge()), metrics_for(PoissonLoss()), metrics_for(QuantileLoss(tau=0.9))
+    (('accuracy', 'macro_f1', 'auc'), ('deviance_explained', 'mae', 'rmse'), ('pinball', 'share_below'))
     """
     if isinstance(loss, SoftmaxLoss):
         return ("accuracy", "macro_f1", "log_loss", "auc", "deviance_explained")
+    if isinstance(loss, LogLinkLoss):
+        return ("deviance_explained", "mae", "rmse")
+    if isinstance(loss, QuantileLoss):
+        return ("pinball", "share_below")
     if not (classifies(loss) if classes is None else classes):
         return ("r2", "mae", "rmse")
     probabilities = getattr(loss, "probabilities", None)
@@ -157,6 +174,11 @@ def evaluate(loss: Any, y: FloatArray, scores: FloatArray, weights: FloatArray |
     >>> {name: round(value, 3) for name, value in found.items()}  # doctest: +NORMALIZE_WHITESPACE
     {'accuracy': 0.667, 'macro_f1': 0.667, 'log_loss': 0.584, 'auc': 1.0, 'deviance_explained': 0.082}
     """
+    if isinstance(loss, LogLinkLoss):
+        return _of_means(loss, y, scores, weights)
+    if isinstance(loss, QuantileLoss):
+        share = share_below(y, scores, weights)
+        return {"pinball": pinball(y, scores, loss.tau, weights), "share_below": share}
     if scores.ndim == 1 and not classifies(loss):
         predicted = loss.link(scores)
         return {metric.__name__: metric(y, predicted, weights) for metric in (r2, mae, rmse)}
@@ -171,6 +193,21 @@ def evaluate(loss: Any, y: FloatArray, scores: FloatArray, weights: FloatArray |
     if probabilities is not None:
         found["deviance_explained"] = deviance_explained(found["log_loss"], _entropy(y, weights))
     return found
+
+
+def _of_means(loss: LogLinkLoss, y: FloatArray, scores: FloatArray, weights: FloatArray | None) -> dict[str, float]:
+    """Return the metrics of a model of counts or amounts; the deviance is compared with that of the mean of the rows."""
+    predicted, level = loss.link(scores), loss.constant_score(y, weights)
+    own, constant = (
+        float(np.average(loss.curve.phi(each, y), weights=weights)) if len(y) else math.nan
+        for each in (scores, np.full(len(y), level))
+    )
+    explained = deviance_explained(own, constant) if y.any() else math.nan
+    return {
+        "deviance_explained": explained,
+        "mae": mae(y, predicted, weights),
+        "rmse": rmse(y, predicted, weights),
+    }
 
 
 def _entropy(y: FloatArray, weights: FloatArray | None) -> float:

@@ -62,14 +62,15 @@ from driftpace.tracker.adaptive_order import (
     planned_order,
     undelivered,
 )
-from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_pool, require_order
+from driftpace.tracker.blank_rows import blank_order, nothing_shown
+from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_classes, check_pool, require_order
 from driftpace.tracker.row_labels import labels_of
 from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, groups_of, mean_one, weights_of
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
-MOST_COEFFICIENTS = 3_000
-"""The most coefficients of a loss of several scores: a matrix of all of them then takes 72 MB, and a look some seconds."""
+MOST_COEFFICIENTS = 1_500
+"""The most coefficients of a loss of several scores: a look then takes some ten seconds, and its time grows with their cube."""
 
 MOST_RISK = 1.5
 """A period that can have more rows ends with at most so many targets of risk, those rows included that were kept for the audit."""
@@ -172,11 +173,13 @@ class AdaptiveMethod(ModelMethod):
             state = replace(state, order=order)
         elif order is None or order.after != state.gathered:
             pool = (self.spec.pool if pool is None else pool) if order is None else order.pool
-            unknown = state.adaptive is None or (state.gathered == 0 and not state.adaptive.banks)
+            blank = self._blank_after_pilot(state)
+            unknown = state.adaptive is None or blank or (state.gathered == 0 and not state.adaptive.banks)
             decided = None if self._settled(state) else state.gathered
             look = None if unknown else self.look(state, decided=decided)
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                new = next_order(self._open_period(state, pool), state.adaptive, look)
+                period = self._open_period(state, pool)
+                new = self._blank_order(period, blank) if blank else next_order(period, state.adaptive, look)
                 if look is not None and new.total == state.gathered:
                     new, look = self._with_all_rows(state, new, look)
             order = new.following(order, state.gathered)
@@ -194,16 +197,46 @@ class AdaptiveMethod(ModelMethod):
             status=order.status,
         )
 
+    def _blank(self, state: AdaptiveMethodState) -> str | None:
+        """Return what the rows of a first period do not show, in words; None where something is known."""
+        if state.adaptive is None or state.adaptive.banks:
+            return None
+        one_class = self.config.tolerance is not None  # a share of a loss that such rows do not show
+        return nothing_shown(self.spec.loss, state.batches, classes=one_class)
+
+    def _blank_after_pilot(self, state: AdaptiveMethodState) -> str | None:
+        """Return the same once the initial sample is complete."""
+        adaptive = state.adaptive
+        if adaptive is None or in_pilot(adaptive, self._counts(state).fitted):
+            return None
+        return self._blank(state)
+
+    def _blank_order(self, period: OpenPeriod, blank: str, limit: int | None = None) -> PeriodOrder:
+        return blank_order(
+            blank,
+            gathered=period.gathered,
+            limit=period.limit if limit is None else limit,
+            beyond=period.beyond,
+            pool=period.pool,
+            epsilon=self.config.epsilon,
+            batch=period.batch,
+        )
+
     def gather(self, state: AdaptiveMethodState, event: TellEvent) -> AdaptiveMethodState:
         """Add rows to the open period; too many coefficients of several scores are refused."""
         after: AdaptiveMethodState = ModelMethod.gather(self, state, event)
         if isinstance(self.spec.loss, VectorLoss) and after.adaptive is not None:
             columns, outputs = after.adaptive.columns, self._outputs(after, after.adaptive)
+            several = isinstance(self.spec.loss, SoftmaxLoss)
+            if several:
+                check_classes(after.batches)
             if columns * outputs > MOST_COEFFICIENTS:
+                got = f"{outputs + 1:,} classes" if several else f"{outputs:,} targets"
+                instead = ": merge rare classes, or give method='wide'" if several else ""
                 raise DataError(
-                    f"must have at most {MOST_COEFFICIENTS:,} coefficients, one for each column and score, as the method keeps a "
-                    f"matrix of all of them; got {columns:,} columns, the intercept included, and {outputs:,} scores.",
-                    name="X",
+                    f"must have at most {MOST_COEFFICIENTS:,} coefficients, as the method keeps a matrix of all of them; got {got} "
+                    f"and {columns:,} columns, the intercept included, {columns * outputs:,} coefficients{instead}.",
+                    name="y" if several and columns <= MOST_COEFFICIENTS else "X",
                 )
         return after
 
@@ -337,11 +370,12 @@ class AdaptiveMethod(ModelMethod):
         assert order is not None
         after = replace(state, period=state.period + 1, order=None, batches=(), looks=(), bought=gathered > 0)
         limit, beyond = self.spec.limit(order.pool)
-        if adaptive is None or (gathered == 0 and not adaptive.banks):
+        blank = self._blank(state)
+        if adaptive is None or blank or (gathered == 0 and not adaptive.banks):
             outcome = self._missed(order, gathered, limit, beyond)
-            if adaptive is not None:
-                after = replace(after, adaptive=with_closed_order(self.config, adaptive, order.total, ()))
-            return after, _report(state.period, order, gathered, math.inf, outcome)
+            if blank and not self.budgeted:
+                outcome = beyond if gathered >= limit else Outcome.SHORT
+            return self._unknown(state, after), _report(state.period, order, gathered, math.inf, outcome)
         look = self.look(state)
         adaptive, rows, judged = look.adaptive, look.rows, look.judged
         fitted, held = look.fitted, self._held_out_rows(state)
@@ -409,6 +443,20 @@ class AdaptiveMethod(ModelMethod):
         coef = self._coefficients(adaptive, judged.model)
         return replace(after, adaptive=advanced, coef=coef, rows_seen=state.rows_seen + fitted), report
 
+    def _unknown(self, state: AdaptiveMethodState, after: AdaptiveMethodState) -> AdaptiveMethodState:
+        """Return the state ``after`` a period that showed nothing; of counts that are zero, with half a count in all rows."""
+        level = None
+        if state.batches and isinstance(self.spec.loss, LinearLoss):
+            y = np.concatenate([batch.y for batch in state.batches])
+            level = self.spec.loss.constant_score(y, weights_of(state.batches))
+        if level is not None and state.coef is not None and self.spec.fit_intercept:
+            after = replace(after, coef=np.append(np.zeros_like(state.coef[:-1]), level))
+        if state.adaptive is None or state.order is None:
+            return after
+        return replace(
+            after, adaptive=with_closed_order(self.config, state.adaptive, state.order.total, _arrived(state))
+        )
+
     def _missed(self, order: PeriodOrder, gathered: int, limit: int, beyond: Outcome) -> Outcome:
         """Return why a target was missed: too few rows, or all that the period can have; with a budget, all that were planned."""
         if not self.budgeted:
@@ -437,6 +485,9 @@ class AdaptiveMethod(ModelMethod):
             state = state.without_rows()
         if adaptive is None or (not adaptive.banks and in_pilot(adaptive, self._counts(state).fitted)):
             raise TooEarlyError("there are no initial labels yet, which show the noise")
+        blank = self._blank(state)
+        if blank:
+            raise TooEarlyError(blank)
         look = self.look(replace(state, looks=()))
         if not finite(look.judged):
             raise TooEarlyError("the rows delivered cannot be fitted")
@@ -446,7 +497,10 @@ class AdaptiveMethod(ModelMethod):
         """Return the risk predicted for a period of ``samples`` rows in all, computed as that of an order is."""
         gathered, adaptive, counts = state.gathered, state.adaptive, self._counts(state)
         rows = counts.to_fitted(samples)
-        if adaptive is None or in_pilot(adaptive, rows) or (not adaptive.banks and in_pilot(adaptive, counts.fitted)):
+        pilot = (
+            adaptive is None or in_pilot(adaptive, rows) or (not adaptive.banks and in_pilot(adaptive, counts.fitted))
+        )
+        if adaptive is None or pilot or self._blank(state):
             return None  # a model passes through so few rows, and looks certain
         with np.errstate(all="ignore"):
             sized = self.sized(state) and state.order is not None
@@ -467,8 +521,11 @@ class AdaptiveMethod(ModelMethod):
         most = spending.most(period.limit)
         if most < period.limit:
             period = replace(period, limit=most, beyond=Outcome.BUDGET)
+        blank = self._blank_after_pilot(state)
+        if blank:  # a period's share of the money, and not all of it
+            return self._blank_order(period, blank, period.limit // max(spending.periods, 1))
         pilot = adaptive is not None and not adaptive.banks and in_pilot(adaptive, period.counts.fitted)
-        unknown = adaptive is None or (pilot and period.gathered < period.limit)
+        unknown = adaptive is None or (pilot and period.gathered < max(period.limit, 1))
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             look = None if unknown else self.look(replace(state, looks=()))
             return planned_order(period, adaptive, look, spending)

@@ -6,6 +6,7 @@ A method sees no clock, no files and no hidden randomness: the same events give 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -17,6 +18,7 @@ from driftpace.losses import Loss
 from driftpace.planning import Budget, Outlook
 from driftpace.records import Assumption, Request, StepReport
 from driftpace.selection import Design
+from driftpace.tracker.inputs import MOST_COLUMNS
 from driftpace.tracker.row_labels import with_labels
 from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, reweighted
@@ -41,6 +43,12 @@ class TellEvent:
     ids: tuple[str, ...] | None = None
     annotators: tuple[str, ...] | None = None
     late: int = 0
+
+
+MANY_CLASSES = 60
+"""With more classes than this the rows of a period must have each of them 1.5 times on average, or the target looks like ids."""
+
+_LEAST_EACH = 1.5
 
 
 class TrackerState(Protocol):
@@ -226,6 +234,9 @@ class ModelMethod(ABC):
     linear: ClassVar[bool] = False
     """Whether only linear losses can be fitted and compared."""
 
+    most_columns: ClassVar[int] = MOST_COLUMNS
+    """The most columns of rows."""
+
     state_type: ClassVar[type[MethodState]] = MethodState
     """The class of its states."""
 
@@ -283,6 +294,13 @@ class ModelMethod(ABC):
         state = self.initial()
         if self.spec.features is None:
             return state
+        if self.spec.features > self.most_columns:
+            raise ParameterError(
+                f"must be at most {self.most_columns:,}, the most columns that rows may have with {type(self.spec.loss).__name__}; "
+                f"got {self.spec.features:,}.",
+                owner="Tracker",
+                name="features",
+            )
         try:
             return self._with_features(state, self.spec.features, None)
         except DataError as error:
@@ -346,6 +364,20 @@ def require_order(state: TrackerState, call: str = "tell") -> None:
     """Raise ProtocolError where the open period was not sized yet."""
     if state.order is None:
         raise ProtocolError(f"{call}() was called before ask() in period {state.period}; call ask() first.")
+
+
+def check_classes(batches: Sequence[RowBatch]) -> None:
+    """Raise DataError where nearly every row of a period has a class that no other row has, as ids and amounts do."""
+    rows = sum(len(batch.y) for batch in batches)
+    if rows <= MANY_CLASSES:
+        return
+    classes = len(np.unique(np.concatenate([batch.y for batch in batches])))
+    if classes > MANY_CLASSES and rows < _LEAST_EACH * classes:
+        raise DataError(
+            f"must be classes that rows have in common; got {classes:,} classes in {rows:,} rows: a target of ids or amounts is "
+            "not one of classes, and of so many classes more rows must come at once, or rare ones be merged.",
+            name="y",
+        )
 
 
 def check_pool(state: TrackerState, pool: int | None) -> None:

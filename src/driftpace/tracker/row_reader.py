@@ -103,6 +103,8 @@ class RowReader:
             weights = read_weights(more["sample_weight"], owner=owner, rows=len(targets))
         if more["exposure"] is not None:
             check_exposure(original, owner)
+            with named_errors(owner):
+                original.spec.loss.encode(targets)  # a rate would be refused with another number
             exposure = read_exposure(more["exposure"], owner=owner, rows=len(targets))
             targets, weights = as_rates(targets, weights, exposure)
         if more["annotators"] is not None:

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from driftpace.errors import DataError
+from driftpace.tables.limits import check_unique_names
 from driftpace.tables.text import TextTerms
 from driftpace.tracker.inputs import frame_of
 
@@ -29,38 +30,39 @@ class FrameLayout:
             if text:
                 raise DataError(f"must be a frame with the column {text[0]!r}; got no frame.", owner=owner, name="X")
             return None
+        columns = _columns(frame, owner)
         for name in text:
-            if name not in frame.columns:
+            if name not in columns:
                 raise DataError(f"must have the text column {name!r}; got none.", owner=owner, name="X")
         lists = []
-        for name in frame.columns:
-            kind = frame[name].dtype
-            if name not in text and (isinstance(kind, nw.List | nw.Array) or _holds_lists(frame, name)):
-                lists.append((name, _stacked(frame, name, None, owner).shape[1]))
+        for name, series in columns.items():
+            if name not in text and (isinstance(series.dtype, nw.List | nw.Array) or _holds_lists(series)):
+                lists.append((name, _stacked(series, name, None, owner).shape[1]))
         if not text and not lists:
             return None
-        others = tuple(name for name in frame.columns if name not in text and name not in dict(lists))
-        texts = tuple((name, TextTerms().fit(frame[name].to_list())) for name in text)
+        others = tuple(name for name in columns if name not in text and name not in dict(lists))
+        texts = tuple((name, TextTerms().fit(columns[name].to_list())) for name in text)
         return cls(texts=texts, lists=tuple(lists), numbers=others)
 
     def matrix(self, X: Any, owner: str) -> Any:
         """Return a frame as a matrix, sparse where it has texts."""
         frame = frame_of(X, owner)
         names = [*(name for name, _ in self.texts), *(name for name, _ in self.lists), *self.numbers]
-        if frame is None or set(frame.columns) != set(names):
+        columns = {} if frame is None else _columns(frame, owner)
+        if set(columns) != set(names):
             wanted = ", ".join(repr(name) for name in names[:5]) + (" ..." if len(names) > 5 else "")
-            got = "no frame" if frame is None else ", ".join(repr(name) for name in frame.columns[:5])
+            got = "no frame" if frame is None else ", ".join(repr(name) for name in [*columns][:5])
             raise DataError(
                 f"must be a frame with the columns of the first one, {wanted}; got {got}.", owner=owner, name="X"
             )
-        parts = [_stacked(frame, name, width, owner) for name, width in self.lists]
+        parts = [_stacked(columns[name], name, width, owner) for name, width in self.lists]
         if self.numbers:
-            parts.append(np.column_stack([_numbers(frame, name, owner) for name in self.numbers]))
+            parts.append(np.column_stack([_numbers(columns[name], name, owner) for name in self.numbers]))
         if not self.texts:
             return np.concatenate(parts, axis=1)
         from scipy import sparse  # slow to import, and not always needed
 
-        terms = [one.transform(frame[name].to_list()) for name, one in self.texts]
+        terms = [one.transform(columns[name].to_list()) for name, one in self.texts]
         return sparse.hstack([*terms, *(sparse.csr_matrix(part) for part in parts)], format="csr")
 
     def to_values(self) -> dict[str, Any]:
@@ -81,16 +83,20 @@ class FrameLayout:
         )
 
 
-def _holds_lists(frame: Any, name: str) -> bool:
+def _columns(frame: Any, owner: str) -> dict[str, Any]:
+    """Return the columns of a frame by their names as texts; names of pandas may be numbers or tuples."""
+    names = [str(name) for name in frame.columns]
+    check_unique_names(names, f"{owner}: the table")
+    return {name: frame[:, place] for place, name in enumerate(names)}
+
+
+def _holds_lists(series: Any) -> bool:
     """Whether a column of objects holds lists or arrays, as pandas reads them from Parquet."""
-    if not len(frame):
-        return False
-    first = frame[name].to_list()[0]
-    return isinstance(first, list | tuple | np.ndarray)
+    return bool(len(series)) and isinstance(series.to_list()[0], list | tuple | np.ndarray)
 
 
-def _stacked(frame: Any, name: str, width: int | None, owner: str) -> Any:
-    rows = [_list_values(row, name, place, owner) for place, row in enumerate(frame[name].to_list())]
+def _stacked(series: Any, name: str, width: int | None, owner: str) -> Any:
+    rows = [_list_values(row, name, place, owner) for place, row in enumerate(series.to_list())]
     width = (len(rows[0]) if rows else 0) if width is None else width
     for place, row in enumerate(rows):
         if row.shape != (width,):
@@ -120,10 +126,9 @@ def _list_values(row: Any, name: str, place: int, owner: str) -> Any:
     return values
 
 
-def _numbers(frame: Any, name: str, owner: str) -> Any:
+def _numbers(series: Any, name: str, owner: str) -> Any:
     import narwhals as nw  # slow to import, and not always needed
 
-    series = frame[name]
     if not (series.dtype.is_numeric() or series.dtype == nw.Boolean):
         raise DataError(
             f"must have numbers beside texts and lists; column {name!r} is {series.dtype}: name it in text=, or leave it out.",

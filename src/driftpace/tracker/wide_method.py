@@ -28,7 +28,9 @@ from driftpace.errors import DataError, ParameterError, TooEarlyError
 from driftpace.losses import LinearLoss, SoftmaxLoss, SquaredLoss, VectorLoss, classifies
 from driftpace.planning import Outlook
 from driftpace.records import Assumption, Outcome, Request, StepReport
-from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_pool, require_order
+from driftpace.tracker.blank_rows import blank_order, nothing_shown
+from driftpace.tracker.inputs import MOST_WIDE_COLUMNS
+from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_classes, check_pool, require_order
 from driftpace.tracker.spending import Spending
 from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch
 from driftpace.tracker.wide_order import (
@@ -61,6 +63,9 @@ from driftpace.wide import (
     wide_status,
     with_classes,
 )
+
+MOST_WIDE_CLASSES = 100
+"""The most classes: a look at 1,000 rows of so many takes some ten seconds, and its time grows with their cube."""
 
 _FIRST_KEPT = 20
 """The first rows of a period are never kept from a decision: without them it sees nothing."""
@@ -105,6 +110,7 @@ class WideMethod(ModelMethod):
 
     decides_again = True
     linear = True
+    most_columns = MOST_WIDE_COLUMNS
     state_type = WideMethodState
 
     @property
@@ -206,7 +212,17 @@ class WideMethod(ModelMethod):
             state = replace(state, columns=event.columns)
         raw = state.wide is None
         X = event.X if raw or state.wide is None else self._coordinates(state.wide.spectrum, event.X)
-        return replace(state, batches=(*state.batches, RowBatch(X=X, y=y)), raw=raw)
+        batches = (*state.batches, RowBatch(X=X, y=y))
+        if isinstance(self.spec.loss, SoftmaxLoss):
+            check_classes(batches)
+            classes = 1 + max(int(y.max(initial=0.0)), self.spec.loss.outputs)
+            if classes > MOST_WIDE_CLASSES:
+                raise DataError(
+                    f"must be at most {MOST_WIDE_CLASSES} classes for the wide method, whose time grows with their cube; got "
+                    f"{classes:,}: merge rare ones.",
+                    name="y",
+                )
+        return replace(state, batches=batches, raw=raw)
 
     def _coordinates(self, spectrum: Spectrum, X: Any) -> FloatArray:
         scores = spectrum.scores(X)
@@ -236,7 +252,10 @@ class WideMethod(ModelMethod):
             pool = (self.spec.pool if pool is None else pool) if order is None else order.pool
             period = self._period(state, pool)
             look = None
-            if self._known(state):
+            blank = self._blank(state)
+            if blank:
+                new = self._blank_order(period, blank)
+            elif self._known(state):
                 look = self.look(state, decided=None if self._settled(state) else state.gathered)
                 new = next_wide_order(period, look)
             else:
@@ -257,8 +276,27 @@ class WideMethod(ModelMethod):
         )
 
     def _known(self, state: WideMethodState) -> bool:
-        """Whether there is anything to judge: rows, or a past."""
-        return state.gathered > 0 or (state.wide is not None and bool(state.wide.banks))
+        """Whether there is anything to judge: rows that show something, or a past."""
+        if state.wide is not None and state.wide.banks:
+            return True
+        return state.gathered > 0 and not self._blank(state)
+
+    def _blank(self, state: WideMethodState) -> str | None:
+        """Return what the rows of a first period do not show, in words; None where something is known."""
+        if state.wide is not None and state.wide.banks:
+            return None
+        return nothing_shown(self.spec.loss, state.batches, classes=True)
+
+    def _blank_order(self, period: WidePeriod, blank: str, limit: int | None = None) -> PeriodOrder:
+        return blank_order(
+            blank,
+            gathered=period.counts.gathered,
+            limit=period.limit if limit is None else limit,
+            beyond=period.beyond,
+            pool=period.pool,
+            epsilon=self.config.epsilon,
+            batch=period.batch,
+        )
 
     def look(self, state: WideMethodState, *, decided: int | None = None) -> WideLook:
         """Return what the rows of the open period show; with ``decided``, without those that are kept for the audit."""
@@ -357,6 +395,8 @@ class WideMethod(ModelMethod):
         limit, beyond = self.spec.limit(order.pool)
         if not self._known(state):
             outcome = self._missed(order, gathered, limit, beyond)
+            if gathered and not self.budgeted:
+                outcome = beyond if gathered >= limit else Outcome.SHORT
             return after, _report(state.period, order, gathered, math.inf, outcome)
         look = self.look(state)
         wide, rows, judged = look.wide, look.rows, look.judged
@@ -450,6 +490,9 @@ class WideMethod(ModelMethod):
             state = state.without_rows()
         elif self._counts(state).fitted < (PILOT_BEFORE if wide is None else pilot_rows(wide)):
             raise TooEarlyError("there are no initial labels yet, which show the noise")
+        blank = self._blank(state)
+        if blank:
+            raise TooEarlyError(blank)
         look = self.look(replace(state, look=None))
         if not look.finite:
             raise TooEarlyError("the rows delivered cannot be fitted")
@@ -476,8 +519,11 @@ class WideMethod(ModelMethod):
         wide, gathered = state.wide, period.counts.gathered
         first = wide is None or not wide.banks
         few = period.counts.fitted < (PILOT_BEFORE if wide is None else pilot_rows(wide))
-        if first and few and gathered < period.limit:
+        if first and few and gathered < max(period.limit, 1):
             return replace(initial_wide_order(period, wide), after=gathered)
+        blank = self._blank(state)
+        if blank:  # a period's share of the money, and not all of it
+            return self._blank_order(period, blank, period.limit // max(spending.periods, 1))
         look = self.look(replace(state, look=None))
         return planned_wide_order(period, look, spending, self._outlook(look))
 
