@@ -1,13 +1,14 @@
 """The rows of a delivery by segment: one table is read, encoded once for all segments, and split."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.fleet.segments import sentence
+from driftpace.fleet.magnitudes import FleetMagnitudes, Magnitudes, doubt, magnitudes_of
+from driftpace.fleet.segments import Segment, sentence
 from driftpace.tables import Column, Encoding, learn_encoding, read_columns
 from driftpace.tables.categories import category_words
 from driftpace.tables.cells import numbers_and_texts
@@ -36,11 +37,40 @@ class FleetColumns:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SegmentRows:
-    """The rows of each segment, why those of others cannot be used, and the encoding they were read by."""
+    """The rows of each segment, why those of others cannot be used, and the encoding they were read by.
+
+    ``seen`` is how large their numbers are.
+    """
 
     encoding: Encoding | None
     events: Mapping[str, TellEvent] = field(default_factory=dict)
     rejected: Mapping[str, str] = field(default_factory=dict)
+    seen: Mapping[str, Magnitudes] = field(default_factory=dict)
+
+    def without_doubtful(
+        self, segments: Mapping[str, Segment], target: str, accept: Collection[str] | None
+    ) -> "SegmentRows":
+        """Return the rows without those of segments whose numbers cannot be theirs, except those that are accepted.
+
+        With None the rows of all segments are accepted.
+        """
+        seen = magnitudes_of(self.events)
+        if accept is None or self.encoding is None:
+            return replace(self, seen=seen)
+        own = {name: one.seen for name, one in segments.items() if one.seen is not None}
+        fleet = FleetMagnitudes(lambda: (seen | own).values())
+        names = (*self.encoding.names, target)
+        doubts = {
+            name: why
+            for name, new in seen.items()
+            if name not in accept and (why := doubt(self.events[name], new, own.get(name), fleet, names)) is not None
+        }
+        return replace(
+            self,
+            events={name: event for name, event in self.events.items() if name not in doubts},
+            rejected={**self.rejected, **doubts},
+            seen=seen,
+        )
 
 
 def read_segments(source: Any, columns: FleetColumns, encoding: Encoding | None, *, owner: str) -> SegmentRows:
@@ -58,7 +88,8 @@ def read_segments(source: Any, columns: FleetColumns, encoding: Encoding | None,
     events: dict[str, TellEvent] = {}
     problems: dict[str, str] = {names[code]: problem for code, problem in rejected.items()}
     order = np.argsort(codes, kind="stable")
-    for code, places in enumerate(np.split(order, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])):
+    parts = np.split(order, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
+    for code, places in enumerate(parts[: len(names)]):  # one empty part of a table without rows
         if code in rejected:
             continue
         chosen = places[keep[places]]
@@ -197,3 +228,14 @@ def segment_names(names: Sequence[str] | None, owner: str) -> tuple[str, ...]:
     if isinstance(names, str) or any(not isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise ParameterError(f"must be different names; got {names!r:.80}.", owner=owner, name="segments")
     return tuple(names)
+
+
+def accepted_segments(accept: Any, owner: str) -> Collection[str] | None:
+    """Return the segments whose rows are taken whatever their numbers; None for all."""
+    if isinstance(accept, bool | np.bool_):
+        return None if accept else ()
+    if isinstance(accept, str) or not isinstance(accept, Sequence) or any(not isinstance(one, str) for one in accept):
+        raise ParameterError(
+            f"must be True, False, or names of segments; got {accept!r:.80}.", owner=owner, name="accept"
+        )
+    return frozenset(accept)
