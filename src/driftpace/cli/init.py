@@ -575,11 +575,11 @@ def _segments(definition: "Definition", given: dict[str, Any]) -> list[str]:
     """Return the segments that ``--table`` has; none without it."""
     if definition.segment is None or "table" not in given:
         return []
-    from driftpace.campaign.fleet.sampling import names_in
+    from driftpace.campaign.fleet.sampling import segments_of
     from driftpace.cli.files import read_table_option
 
     as_text = [definition.segment]
-    return sorted(set(names_in(read_table_option(given["table"], given.get("sheet"), as_text=as_text), definition)))
+    return segments_of(read_table_option(given["table"], given.get("sheet"), as_text=as_text), definition)
 
 
 def _roles(definition: "Definition") -> "list[Line]":

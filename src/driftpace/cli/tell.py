@@ -32,6 +32,13 @@ def tell(
     accept_others: Annotated[
         bool, typer.Option("--accept-others", help="Take rows that were not drawn for the period too.")
     ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SEGMENT",
+            help="Take the rows of a segment whose numbers are far larger or smaller than before; can be repeated.",
+        ),
+    ] = None,
     balance: Annotated[
         bool, typer.Option("--balance", help="Weight the rows of the period so that they look like their pool.")
     ] = False,
@@ -78,12 +85,15 @@ def tell(
             final=final,
             sheet=sheet,
             again=again,
+            accept=accept or [],
             form=form,
             dry_run=dry_run,
             who=who,
             storage=storage,
         )
         return
+    if accept:
+        raise ParameterError(f"--accept is for campaigns of segments; {name!r} has one model.")
     with opened_campaign(storage, name) as campaign:
         options: dict[str, Any] = {
             "key": key,

@@ -554,7 +554,9 @@ class Fleet:
         self._observed = {} if final else self._observed
         self._segments, self._encoding, self._period = segments, encoding, period + 1 if final else period
         self._borrowing = borrowing
-        return Delivery(period=period, rows=count, rejected=rejected, added=tuple(added), closed=final)
+        return Delivery(
+            period=period, rows=count, rejected=rejected, added=tuple(added), closed=final, without=dict(rows.without)
+        )
 
     def _closed(
         self, segments: Segments, encoding: Encoding | None, rejected: dict[str, str]
@@ -634,7 +636,7 @@ class Fleet:
             else:
                 rejected[name] = one.problem
         self._segments = segments
-        return Delivery(period=period, rows=count, rejected=rejected)
+        return Delivery(period=period, rows=count, rejected=rejected, without=dict(rows.without))
 
     def _work(self, work: Sequence[SegmentWork]) -> list[WorkDone]:
         """Return what became of each segment, in order; chunks of them are the items that an executor maps."""
