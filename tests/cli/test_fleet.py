@@ -52,7 +52,7 @@ def test_a_period_of_all_segments(shops: Path, run: Run) -> None:
     fill(Path("tasks.csv"), "labels.csv", words="Rome")
     code, out, _ = run("tell", "shops", "labels.csv", "--part")
     assert code == 0
-    assert "Warning    Rome is set aside: column 'sales' must be finite" in out
+    assert "Warning    Rome is set aside: column 'sales' must be a finite number" in out
     again = run("tell", "shops", "labels.csv", "--part")[1]
     assert "labels.csv was counted before (entry " in again
     status = run("status", "shops")[1]
@@ -170,6 +170,31 @@ def test_a_file_for_each_segment(shops: Path, run: Run) -> None:
     refused = run("ask", "shops", "--select", "shops.csv", "--per-segment", "tasks")
     assert refused[0] == 2
     assert "--per-segment must be a new or empty folder" in refused[2]
+
+
+def test_rows_in_another_unit_are_named_and_can_be_accepted(shops: Path, run: Run) -> None:
+    run("ask", "shops", "--key", "W1", "--select", "shops.csv", "--out", "tasks.csv")
+    run("tell", "shops", fill(Path("tasks.csv"), "labels.csv"), "--close")
+    run("ask", "shops", "--key", "W2", "--select", "shops.csv", "--out", "tasks2.csv")
+    fill(Path("tasks2.csv"), "labels2.csv")
+    with Path("labels2.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    with Path("cents.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        for row in rows:
+            scale = 1000.0 if row["shop"] == "Oslo" else 1.0
+            writer.writerow(
+                {**row, "sales": str(scale * float(row["sales"])), "row": row["row"] if scale > 1.0 else ""}
+            )
+    out = run("tell", "shops", "cents.csv", "--part")[1]
+    assert "Warning    Oslo is set aside: column 'sales' is about " in out
+    assert "Left out   " in out
+    assert " without row" in out
+    out = run("tell", "shops", "cents.csv", "--part", "--accept", "Oslo")[1]
+    assert "is set aside" not in out
+    assert "set aside" not in run("status", "shops")[1]
+    assert "numbers of “Oslo” accepted" in run("log", "shops")[1]
 
 
 def test_the_order_of_each_segment_as_a_table(shops: Path, run: Run) -> None:

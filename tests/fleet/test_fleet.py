@@ -112,7 +112,7 @@ def test_a_segment_whose_rows_cannot_be_used_is_named_and_the_others_go_on() -> 
     frame.loc[frame["store"] == "Rome", "sales"] = np.nan
     delivery = fleet.tell(frame)
     assert list(delivery.rejected) == ["Rome"]
-    assert delivery.rejected["Rome"].startswith("column 'sales' must be finite")
+    assert delivery.rejected["Rome"].startswith("column 'sales' must be a finite number; row ")
     assert delivery.rows == (frame["store"] != "Rome").sum()
     assert delivery.closed
     assert fleet.period == 4
@@ -296,7 +296,7 @@ def test_frames_that_are_no_deliveries_change_nothing() -> None:
     before = fleet.ask()
     rows = shop.rows("Rome", 5)
     for change, match in (
-        ({"store": [None, *rows["store"][1:]]}, "must have a segment in every row"),
+        ({"store": [None] * 5}, "must have a segment in every row"),
         ({"sales": None}, "must have the column 'sales'"),
         ({"store": None}, "must have the column 'store'"),
         ({"size": None}, "must have the column 'size'"),
@@ -308,6 +308,27 @@ def test_frames_that_are_no_deliveries_change_nothing() -> None:
         fleet.tell(key="june")
     assert fleet.ask() == before
     assert fleet.period == 2
+
+
+def test_rows_without_a_segment_are_left_out_and_counted() -> None:
+    fleet, shop = new_fleet(), Shop()
+    rows = shop.label(fleet.ask())
+    rows["store"] = [None, *rows["store"][1:]]
+    told = fleet.tell(rows, final=False)
+    assert (told.rows, told.without) == (len(rows) - 1, {"store": 1})
+    strict = new_fleet(missing="refuse")
+    with pytest.raises(DataError, match="must have a segment in every row; column 'store' has none in row 1"):
+        strict.tell(rows)
+
+
+def test_a_reason_names_the_row_of_the_table_and_the_value() -> None:
+    fleet, shop = new_fleet(), Shop()
+    rows = shop.label(fleet.ask()).astype({"sales": object})
+    rows["store"] = [None, *rows["store"][1:]]
+    place = int(np.flatnonzero(rows["store"] == "Rome")[4])
+    rows.iloc[place, rows.columns.get_loc("sales")] = "abc"
+    told = fleet.tell(rows, final=False)
+    assert told.rejected == {"Rome": f"column 'sales' must be a finite number; row {place + 1} has 'abc'."}
 
 
 @pytest.mark.parametrize(

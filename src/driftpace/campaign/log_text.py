@@ -205,6 +205,7 @@ def _delivered(entry: "Entry") -> Parts:
             (rows, f"row without {quoted(column)}", f"rows without {quoted(column)}")
             for column, rows in body.get("without", {}).items()
         ),
+        (int(body.get("doubled") or 0), "row with the id of another", "rows with the id of another"),
     ]
     reasons = [plural(count, singular, many) for count, singular, many in counts if count]
     skipped = ""
@@ -233,6 +234,8 @@ def _delivered(entry: "Entry") -> Parts:
         others += f"; rows of {plural(body['set_aside'], 'segment')} set aside"
     if body.get("contradicted"):
         skipped += f", {body['contradicted']:,} of them with other cells than were counted"
+    if body.get("accept"):
+        others += f"; numbers of {', '.join(quoted(name) for name in body['accept'])} accepted"
     late = f", {plural(body['late'], 'period')} late" if body.get("late") else ""
     rows = rows_and_labels(body["rows"], body.get("more_labels") or 0)
     action = f"{rows} received for period {body['period']}{_from_source(body)}{late}"

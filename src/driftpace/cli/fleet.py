@@ -61,7 +61,7 @@ def ask(
     executor: Any = None,
 ) -> int:
     """Write the order of all segments, or the rows that are drawn for each, and return the exit code."""
-    from driftpace.campaign.fleet.sampling import names_in
+    from driftpace.campaign.fleet.sampling import segments_of
     from driftpace.campaign.fleet.serialization import order_json
     from driftpace.campaign.fleet.text import order_lines, order_sentence
     from driftpace.cli.options import user_name
@@ -73,7 +73,7 @@ def ask(
         user = user_name(who)
         if select is not None:
             columns = _pool(campaign, select, sheet)
-            names = sorted(set(names_in(columns, campaign.definition)))
+            names = segments_of(columns, campaign.definition)
             order = campaign.ask(key=key, pool=pool, segments=names, who=user, dry_run=dry_run)
             if not dry_run and order.missing:
                 sample = campaign.sample(columns, source=_printable(select.name), who=user)
@@ -102,6 +102,7 @@ def tell(
     final: bool | None,
     sheet: str | None,
     again: bool,
+    accept: list[str],
     form: Form,
     dry_run: bool,
     who: str | None,
@@ -125,7 +126,7 @@ def tell(
             source, data = read_bytes(file)
             with refusals_noted(campaign, source=source, who=options["who"], dry_run=dry_run):
                 rows = read_rows(campaign, source, data, sheet=sheet)
-                receipt = campaign.tell(rows, again=again, source=source, **options)
+                receipt = campaign.tell(rows, again=again, accept=accept, source=source, **options)
     print_change(
         form,
         f"{name}: {receipt_sentence(receipt, source)}",

@@ -641,13 +641,13 @@ def _segments(definition: "Definition", given: dict[str, Any]) -> list[str]:
     """Return the segments that ``--table`` and ``--per-segment`` have; none without them."""
     if definition.segment is None:
         return []
-    from driftpace.campaign.fleet.sampling import names_in
+    from driftpace.campaign.fleet.sampling import segments_of
     from driftpace.cli.files import read_table_option
 
     names = set(_per_segment(definition.segment, given).get("segments", ()))
     if "table" in given:
         as_text = [definition.segment]
-        names |= set(names_in(read_table_option(given["table"], given.get("sheet"), as_text=as_text), definition))
+        names |= set(segments_of(read_table_option(given["table"], given.get("sheet"), as_text=as_text), definition))
     return sorted(names)
 
 

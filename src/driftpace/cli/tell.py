@@ -32,6 +32,13 @@ def tell(
     accept_others: Annotated[
         bool, typer.Option("--accept-others", help="Take rows that were not drawn for the period too.")
     ] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SEGMENT",
+            help="Take the rows of a segment whose numbers are far larger or smaller than before; can be repeated.",
+        ),
+    ] = None,
     balance: Annotated[
         bool, typer.Option("--balance", help="Weight the rows of the period so that they look like their pool.")
     ] = False,
@@ -81,6 +88,7 @@ def tell(
             final=final,
             sheet=sheet,
             again=again,
+            accept=accept or [],
             form=form,
             dry_run=dry_run,
             who=who,
@@ -88,6 +96,8 @@ def tell(
             executor=open_engine(executor, address, owner="tell"),
         )
         return
+    if accept:
+        raise ParameterError(f"--accept is for campaigns of segments; {name!r} has one model.")
     refuse_for_one_model(name, executor=executor, address=address)
     with opened_campaign(storage, name) as campaign, Progress():
         options: dict[str, Any] = {

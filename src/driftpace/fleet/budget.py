@@ -258,7 +258,8 @@ def _within(
         reason = f"expected excess loss {_risk_after(demand, 0):.2g} with {had}; "
         reason += f"{counted(allowed)} {'leave' if allowed != 1 else 'leaves'} {risk:.2g} (target {demand.epsilon:.3g})"
     if short and not initial:
-        reason += f", of {full} that would reach the target: the budget pays for no more"
+        wanted = "wanted next" if full == demand.most else "that would reach the target"
+        reason += f", of {full} {wanted}: the budget pays for no more"
     if demand.most == 0:
         reason = f"the period had its order, which has a fixed price: {reason}"
     outcome = Outcome.BUDGET if short else Outcome.SETTLING

@@ -19,7 +19,15 @@ from driftpace.fleet.observed import KnownRows, Observed, observe
 from driftpace.fleet.parameters import checked_progress, columns_of, method_of, targets_of
 from driftpace.fleet.parquet import is_folder, read_folder, write_folder
 from driftpace.fleet.records import Delivery, FleetLedger, FleetOrders, SegmentOrder
-from driftpace.fleet.rows import SegmentRows, learned, names_in, read_segments, read_table, segment_names
+from driftpace.fleet.rows import (
+    SegmentRows,
+    accepted_segments,
+    learned,
+    names_in,
+    read_segments,
+    read_table,
+    segment_names,
+)
 from driftpace.fleet.saving import FleetState, from_body, to_body
 from driftpace.fleet.segments import (
     CHUNK,
@@ -30,6 +38,7 @@ from driftpace.fleet.segments import (
     is_sized,
     with_cost,
     with_order,
+    with_seen,
     work_on,
 )
 from driftpace.losses import Loss
@@ -289,12 +298,19 @@ class Fleet:
         }
 
     def tell(
-        self, frame: Any = None, *, period: int | None = None, key: str | None = None, final: bool = True
+        self,
+        frame: Any = None,
+        *,
+        period: int | None = None,
+        key: str | None = None,
+        final: bool = True,
+        accept: bool | Sequence[str] = False,
     ) -> Delivery:
         """Add labelled rows of any segments, in any order, and close the period for all segments.
 
         A segment whose rows cannot be used is set aside: its rows are not added, its name and the reason are in
-        :attr:`Delivery.rejected` and in the ledger, and its period is closed without them.
+        :attr:`Delivery.rejected` and in the ledger, and its period is closed without them. So is one with a column that is a
+        hundred times as large as in its earlier rows, or in its first period as in other segments: its unit may be another one.
 
         Parameters
         ----------
@@ -306,6 +322,8 @@ class Fleet:
             A name of the delivery. One whose key was told before changes nothing, so that it can be sent again after a failure.
         final : bool, default True
             Whether the period is closed; with False it stays open for more rows.
+        accept : bool or sequence of str, default False
+            The segments whose rows are right though their numbers are that much larger or smaller; True for all.
 
         Returns
         -------
@@ -324,9 +342,11 @@ class Fleet:
             return Delivery(period=self._period if period is None else period, rows=0, repeated=True)
         if frame is None and (period is not None or key is not None):
             raise DataError("must be given with period= and key=; got None.", owner=owner, name="frame")
+        accepted = accepted_segments(accept, owner)
         rows = SegmentRows(encoding=self._encoding)
         if frame is not None:
             rows = read_segments(frame, self._columns, self._encoding, owner=owner)
+            rows = rows.without_doubtful(self._segments, self._columns.target, accepted)
         delivery = self._tell_open(rows, final) if period is None else self._tell_late(rows, period)
         if key is not None:
             self._keys = (*self._keys, key)[-KEYS:]
@@ -544,7 +564,7 @@ class Fleet:
             else:
                 count += len(events[name].y)
                 problems = {at: why for at, why in segments[name].problems.items() if at != self._period}
-                segments[name] = replace(segments[name], problems=problems)
+                segments[name] = replace(with_seen(segments[name], rows.seen.get(name)), problems=problems)
         borrowing = self._borrowing
         if final:
             borrowing, segments = self._closed(segments, encoding, rejected)
@@ -562,7 +582,9 @@ class Fleet:
         self._observed = {} if final else self._observed
         self._segments, self._encoding, self._period = segments, encoding, period + 1 if final else period
         self._borrowing = borrowing
-        return Delivery(period=period, rows=count, rejected=rejected, added=tuple(added), closed=final)
+        return Delivery(
+            period=period, rows=count, rejected=rejected, added=tuple(added), closed=final, without=dict(rows.without)
+        )
 
     def _closed(
         self, segments: Segments, encoding: Encoding | None, rejected: dict[str, str]
@@ -638,10 +660,11 @@ class Fleet:
             segments[name] = _with_problem(one, segments[name], period)
             if one.problem is None:
                 count += len(rows.events[name].y)
+                segments[name] = with_seen(segments[name], rows.seen.get(name))
             else:
                 rejected[name] = one.problem
         self._segments = segments
-        return Delivery(period=period, rows=count, rejected=rejected)
+        return Delivery(period=period, rows=count, rejected=rejected, without=dict(rows.without))
 
     def _work(self, work: Sequence[SegmentWork]) -> list[WorkDone]:
         """Return what became of each segment, in order; chunks of them are the items that an executor maps."""

@@ -150,6 +150,8 @@ class Delivery:
         Whether the period was closed.
     repeated : bool
         Whether the delivery was known by its key, so that nothing was changed.
+    without : dict of str to int
+        The rows that were left out, since they name no segment, by its column.
     """
 
     period: int
@@ -158,6 +160,7 @@ class Delivery:
     added: tuple[str, ...] = ()
     closed: bool = False
     repeated: bool = False
+    without: dict[str, int] = field(default_factory=dict)
 
 
 class FleetLedger(Mapping[str, History]):

@@ -1,13 +1,14 @@
 """The rows of a delivery by segment: one table is read, encoded once for all segments, and split."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.fleet.segments import sentence
+from driftpace.fleet.magnitudes import FleetMagnitudes, Magnitudes, doubt, magnitudes_of
+from driftpace.fleet.segments import Segment, sentence
 from driftpace.tables import Column, Encoding, learn_encoding, read_columns
 from driftpace.tables.categories import category_words
 from driftpace.tables.cells import numbers_and_texts
@@ -35,22 +36,64 @@ class FleetColumns:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class NumberedRows:
+    """Columns of rows that are named by their ``numbers`` in the table that they are from."""
+
+    columns: Mapping[str, Any]
+    numbers: IntArray
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class SegmentRows:
-    """The rows of each segment, why those of others cannot be used, and the encoding they were read by."""
+    """The rows of each segment, why those of others cannot be used, and the encoding they were read by.
+
+    ``seen`` is how large their numbers are, and ``without`` counts rows without a segment, by its column.
+    """
 
     encoding: Encoding | None
     events: Mapping[str, TellEvent] = field(default_factory=dict)
     rejected: Mapping[str, str] = field(default_factory=dict)
+    seen: Mapping[str, Magnitudes] = field(default_factory=dict)
+    without: Mapping[str, int] = field(default_factory=dict)
+
+    def without_doubtful(
+        self, segments: Mapping[str, Segment], target: str, accept: Collection[str] | None
+    ) -> "SegmentRows":
+        """Return the rows without those of segments whose numbers cannot be theirs, except those that are accepted.
+
+        With None the rows of all segments are accepted.
+        """
+        seen = magnitudes_of(self.events)
+        if accept is None or self.encoding is None:
+            return replace(self, seen=seen)
+        own = {name: one.seen for name, one in segments.items() if one.seen is not None}
+        fleet = FleetMagnitudes(lambda: (seen | own).values())
+        names = (*self.encoding.names, target)
+        doubts = {
+            name: why
+            for name, new in seen.items()
+            if name not in accept and (why := doubt(self.events[name], new, own.get(name), fleet, names)) is not None
+        }
+        return replace(
+            self,
+            events={name: event for name, event in self.events.items() if name not in doubts},
+            rejected={**self.rejected, **doubts},
+            seen=seen,
+        )
 
 
 def read_segments(source: Any, columns: FleetColumns, encoding: Encoding | None, *, owner: str) -> SegmentRows:
     """Read a table, and return the rows of each segment in the order of the table; the first table shows the encoding."""
-    table = read_table(source, columns, encoding, owner)
+    numbers = source.numbers if isinstance(source, NumberedRows) else None
+    table = read_table(source.columns if isinstance(source, NumberedRows) else source, columns, encoding, owner)
+    numbers = np.arange(1, table[columns.segment].missing.size + 1) if numbers is None else numbers
+    table, numbers, without = _named(table, numbers, columns)
     if encoding is None:
         encoding = learned(table, columns, owner)
     names, codes = _segments(table[columns.segment], columns.segment, owner)
-    X, keep, rejected = _encoded(table, encoding, codes, len(names), owner)
-    targets = _targets(_column(table, columns.target, owner))
+    X, keep, rejected = _encoded(table, encoding, codes, numbers, len(names), owner)
+    target = _column(table, columns.target, owner)
+    targets = _targets(target)
     weights = None if columns.weight is None else _targets(_column(table, columns.weight, owner))
     groups = None
     if columns.groups is not None:
@@ -58,10 +101,17 @@ def read_segments(source: Any, columns: FleetColumns, encoding: Encoding | None,
     events: dict[str, TellEvent] = {}
     problems: dict[str, str] = {names[code]: problem for code, problem in rejected.items()}
     order = np.argsort(codes, kind="stable")
-    for code, places in enumerate(np.split(order, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])):
+    parts = np.split(order, np.cumsum(np.bincount(codes, minlength=len(names)))[:-1])
+    for code, places in enumerate(parts[: len(names)]):  # one empty part of a table without rows
         if code in rejected:
             continue
         chosen = places[keep[places]]
+        if not np.isfinite(targets[chosen]).all():
+            problems[names[code]] = _no_number(target, columns.target, targets, chosen, numbers)
+            continue
+        if weights is not None and columns.weight is not None and not np.isfinite(weights[chosen]).all():
+            problems[names[code]] = _no_number(table[columns.weight], columns.weight, weights, chosen, numbers)
+            continue
         try:
             events[names[code]] = TellEvent(
                 X=np.ascontiguousarray(X[chosen]),
@@ -74,7 +124,7 @@ def read_segments(source: Any, columns: FleetColumns, encoding: Encoding | None,
             )
         except DataError as error:
             problems[names[code]] = _of_column(error, columns)
-    return SegmentRows(events=events, rejected=problems, encoding=encoding)
+    return SegmentRows(events=events, rejected=problems, encoding=encoding, without=without)
 
 
 def read_table(source: Any, columns: FleetColumns, encoding: Encoding | None, owner: str) -> dict[str, Column]:
@@ -118,7 +168,7 @@ def _column(table: Mapping[str, Column], name: str, owner: str) -> Column:
 
 
 def _segments(column: Column, name: str, owner: str) -> tuple[list[str], IntArray]:
-    """Return the names of the segments in sorted order, and the number of the segment of each row."""
+    """Return the names of the segments in sorted order, and the number of the segment of each row; each must have one."""
     if column.missing.any():
         row = int(np.argmax(column.missing)) + 1
         raise DataError(
@@ -129,13 +179,33 @@ def _segments(column: Column, name: str, owner: str) -> tuple[list[str], IntArra
     return found.tolist(), codes.astype(np.int64).reshape(-1)
 
 
+def _named(
+    table: dict[str, Column], numbers: IntArray, columns: FleetColumns
+) -> tuple[dict[str, Column], IntArray, dict[str, int]]:
+    """Return the rows with a segment and their numbers, and how many have none; all rows where these are refused."""
+    gone = table[columns.segment].missing
+    if not gone.any() or gone.all() or columns.missing == "refuse":
+        return table, numbers, {}
+    places = np.flatnonzero(~gone)
+    kept = {name: _taken(column, places) for name, column in table.items()}
+    return kept, numbers[places], {columns.segment: int(gone.sum())}
+
+
+def _no_number(column: Column, name: str, targets: FloatArray, chosen: IntArray, numbers: IntArray) -> str:
+    """Return which target of a segment is no number, by its row and what is there."""
+    place = int(chosen[np.argmax(~np.isfinite(targets[chosen]))])
+    there = column.values[place]
+    cell = repr(there) if isinstance(there, str) else "none" if column.missing[place] else f"{targets[place]:g}"
+    return f"column {name!r} must be a finite number; row {numbers[place]:,} has {cell:.80}."
+
+
 def _targets(column: Column) -> FloatArray:
     """Return the numbers of a column; NaN where there is none."""
     return numbers_and_texts(column)[0]
 
 
 def _encoded(
-    table: Mapping[str, Column], encoding: Encoding, codes: IntArray, count: int, owner: str
+    table: Mapping[str, Column], encoding: Encoding, codes: IntArray, numbers: IntArray, count: int, owner: str
 ) -> tuple[FloatArray, BoolArray, dict[int, str]]:
     """Return the rows encoded, which of them are kept, and why segments cannot be encoded.
 
@@ -153,8 +223,8 @@ def _encoded(
         rows = table if whole else {name: _taken(column, places) for name, column in table.items()}
         try:
             if encoding.missing == "drop":
-                keep[places] = ~encoding.incomplete(rows, owner=owner)
-            made = encoding.encode(rows, keep=keep[places], owner=owner)
+                keep[places] = ~encoding.incomplete(rows, owner=owner, numbers=numbers[places])
+            made = encoding.encode(rows, keep=keep[places], owner=owner, numbers=numbers[places])
         except DataError as error:
             if part.size == 1:
                 rejected[int(part[0])] = sentence(error)
@@ -164,19 +234,25 @@ def _encoded(
             continue
         X[places[keep[places]]] = made.X
         for name, words in made.texts.items():
-            rejected |= _mostly_text(name, words, codes[places[keep[places]]], encoding)
+            kept = places[keep[places]]
+            rejected |= _mostly_text(name, words, codes[kept], numbers[kept], encoding)
     return X, keep, rejected
 
 
-def _mostly_text(name: str, words: "np.ndarray[Any, Any]", codes: IntArray, encoding: Encoding) -> dict[int, str]:
+def _mostly_text(
+    name: str, words: "np.ndarray[Any, Any]", codes: IntArray, numbers: IntArray, encoding: Encoding
+) -> dict[int, str]:
     """Return the segments in which a numeric column has too many cells that are no numbers, as a table of their own would."""
     if not any(isinstance(column, NumberColumn) and column.name == name for column in encoding.columns):
         return {}
     strange = np.array([word is not None for word in words.tolist()])
     bad, every = np.bincount(codes[strange], minlength=1), np.bincount(codes, minlength=1)
     many = np.flatnonzero(bad > (1.0 - NUMERIC_SHARE) * every[: bad.size])
-    examples = {int(code): next(word for word in words[(codes == code) & strange]) for code in many}
-    return {code: f"column {name!r} must be numeric; got {word!r:.80}." for code, word in examples.items()}
+    first = {int(code): int(np.argmax((codes == code) & strange)) for code in many}
+    return {
+        code: f"column {name!r} must be numeric; row {numbers[place]:,} has {words[place]!r:.80}."
+        for code, place in first.items()
+    }
 
 
 def _taken(column: Column, places: IntArray) -> Column:
@@ -197,3 +273,14 @@ def segment_names(names: Sequence[str] | None, owner: str) -> tuple[str, ...]:
     if isinstance(names, str) or any(not isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise ParameterError(f"must be different names; got {names!r:.80}.", owner=owner, name="segments")
     return tuple(names)
+
+
+def accepted_segments(accept: Any, owner: str) -> Collection[str] | None:
+    """Return the segments whose rows are taken whatever their numbers; None for all."""
+    if isinstance(accept, bool | np.bool_):
+        return None if accept else ()
+    if isinstance(accept, str) or not isinstance(accept, Sequence) or any(not isinstance(one, str) for one in accept):
+        raise ParameterError(
+            f"must be True, False, or names of segments; got {accept!r:.80}.", owner=owner, name="accept"
+        )
+    return frozenset(accept)

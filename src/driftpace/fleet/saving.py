@@ -10,6 +10,7 @@ from driftpace.fleet.borrowing import Borrowing, parts_of
 from driftpace.fleet.budget import BudgetShare, FleetBudget
 from driftpace.fleet.common_movement import CommonMovement
 from driftpace.fleet.lent import Lent
+from driftpace.fleet.magnitudes import Magnitudes
 from driftpace.fleet.rows import FleetColumns
 from driftpace.fleet.segments import Segment
 from driftpace.records import StepReport
@@ -115,6 +116,7 @@ def _segment_to_body(segment: Segment) -> dict[str, Any]:
         "lent": encode(segment.lent),
         "odds": encode(segment.odds),
         "freed": list(segment.freed),
+        "seen": encode(segment.seen),
     }
 
 
@@ -133,6 +135,9 @@ def _segment_from_body(body: Mapping[str, Any]) -> Segment:
     lent = decode(body["lent"])
     if not isinstance(lent, Lent):
         raise StateFileError("what a segment is lent does not have the shape this version reads.")
+    seen = decode(body.get("seen"))
+    if not (seen is None or isinstance(seen, Magnitudes)):
+        raise StateFileError("what is known of the numbers of a segment does not have the shape this version reads.")
     if len(reports) != state.period - 1:
         raise StateFileError(f"a segment has {len(reports)} reports and is in period {state.period}.")
     return Segment(
@@ -144,4 +149,5 @@ def _segment_from_body(body: Mapping[str, Any]) -> Segment:
         lent=lent,
         odds=float(decode(body["odds"])),
         freed=tuple(int(period) for period in body["freed"]),
+        seen=seen,
     )

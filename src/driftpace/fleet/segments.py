@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from driftpace.adaptive import aim_of, first_bank, step_costs
+from driftpace.adaptive import aim_of, counted, first_bank, step_costs
 from driftpace.errors import DriftpaceError, ProtocolError
 from driftpace.fleet.lent import NOTHING, Lent, with_lent
 from driftpace.fleet.looks import with_closing, with_decision
+from driftpace.fleet.magnitudes import Magnitudes
 from driftpace.planning import Demand
 from driftpace.records import Money, StepReport
 from driftpace.tracker.adaptive_method import AdaptiveMethod, AdaptiveMethodState
@@ -25,6 +26,9 @@ FAULTS = (DriftpaceError, ArithmeticError, ValueError)
 CHUNK = 64
 """Segments that are sent to a worker together."""
 
+GROWTH = 10
+"""A batch has at most so many times the rows before it, or two initial samples: after a surprise a few rows show what it was."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Segment:
@@ -32,7 +36,8 @@ class Segment:
 
     ``first`` is the period of the fleet in which it began. ``problems`` says why its rows were set aside, by the period of the
     fleet. ``lent`` is what the other segments say of it in the open period; ``odds`` are the log odds that its level moves with
-    theirs, and ``freed`` the periods in which it was odd, so that it was not told how they drift.
+    theirs, and ``freed`` the periods in which it was odd, so that it was not told how they drift. ``seen`` is how large its numbers
+    were.
     """
 
     first: int
@@ -43,6 +48,7 @@ class Segment:
     lent: Lent = NOTHING
     odds: float = 0.0
     freed: tuple[int, ...] = ()
+    seen: Magnitudes | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -91,6 +97,22 @@ def with_order(segment: Segment, order: PeriodOrder) -> Segment:
 def with_cost(segment: Segment, cost: Money) -> Segment:
     """Return a segment with the cost of its last period in the report."""
     return replace(segment, reports=(*segment.reports[:-1], replace(segment.reports[-1], cost=cost)))
+
+
+def with_seen(segment: Segment, seen: Magnitudes | None) -> Segment:
+    """Return a segment that remembers how large the numbers of its last rows were."""
+    if seen is None:
+        return segment
+    return replace(segment, seen=seen if segment.seen is None else segment.seen.with_more(seen))
+
+
+def most_next(method: AdaptiveMethod, state: AdaptiveMethodState) -> int | None:
+    """Return the most rows of the next batch; None for the first one, and where a period has a number of orders."""
+    config, adaptive = method.config, state.adaptive
+    one_by_one = config.orders is None and config.delay is None
+    if not one_by_one or adaptive is None or not adaptive.banks or not state.gathered:
+        return None
+    return max(2 * adaptive.pilot, GROWTH * state.gathered)
 
 
 def is_sized(state: AdaptiveMethodState, pool: int | None) -> bool:
@@ -143,11 +165,25 @@ def _ask(work: SegmentWork, state: AdaptiveMethodState) -> WorkDone:
         problem = sentence(error)
         segment = _without_rows(work.method, segment)
         state, _ = work.method.ask(with_lent(segment.state, segment.lent), work.pool)
+    state = _in_steps(work.method, state)
     demand = _demand(work.method, state) if work.demand else None
     if problem is None:
         return WorkDone(order=state.order, demand=demand)
     asked = replace(segment, state=replace(segment.state, order=state.order, looks=()))
     return WorkDone(segment=asked, problem=problem, demand=demand)
+
+
+def _in_steps(method: AdaptiveMethod, state: AdaptiveMethodState) -> AdaptiveMethodState:
+    """Return a state whose order is no larger than a surprise allows."""
+    order, most = state.order, most_next(method, state)
+    assert order is not None
+    now = order.total - order.after
+    if most is None or now <= most or order.after != state.gathered:
+        return state
+    rows = f"{counted(state.gathered)} so far {'is' if state.gathered == 1 else 'are'} a surprise"
+    reason = f"{rows}, after which {now:,} more or so seem to be missing: {most:,} first, since they may show that far fewer are"
+    order = replace(order, total=order.after + most, more=True, reason=f"{reason} enough")
+    return replace(state, order=order)
 
 
 def _demand(method: AdaptiveMethod, state: AdaptiveMethodState) -> Demand:
@@ -188,7 +224,7 @@ def _demand_of(method: AdaptiveMethod, state: AdaptiveMethodState, look: PeriodL
     kept = look.fitted - len(look.rows)
     pilot = adaptive.pilot - adaptive.memory.rows - look.fitted + look.lost
     limit, _ = method.spec.limit(order.pool)
-    return Demand(
+    demand = Demand(
         blocks=adaptive.output_sizes,
         shares=shares,
         variances=variances,
@@ -200,6 +236,11 @@ def _demand_of(method: AdaptiveMethod, state: AdaptiveMethodState, look: PeriodL
         least=max(math.ceil(pilot / fitted), 0) if in_pilot(adaptive, look.fitted - look.lost) else 0,
         most=max(limit - state.gathered, 0),
     )
+    most = most_next(method, state)
+    if most is None or order.total - order.after < most or not order.more:
+        return demand
+    # what seems to be missing takes no money from the others, now or later, before more rows show it
+    return replace(demand, most=min(most, limit - state.gathered), steps=None)
 
 
 def gathered(method: AdaptiveMethod, segment: Segment, event: TellEvent) -> WorkDone:

@@ -160,6 +160,8 @@ class FleetReceiptResponse(ResponseModel):
     repeated: int
     duplicate: int | None
     unlabelled: int
+    without: dict[str, int]
+    doubled: dict[str, int]
     rejected: dict[str, str]
     added: list[str]
     late: int | None

@@ -132,6 +132,7 @@ TYPES: dict[str, str] = {
     "adaptive.noise-sums": "driftpace.adaptive.noise:NoiseSums",
     # fleets
     "fleet.lent": "driftpace.fleet.lent:Lent",
+    "fleet.magnitudes": "driftpace.fleet.magnitudes:Magnitudes",
     "fleet.common-movement": "driftpace.fleet.common_movement:CommonMovement",
     # the wide method
     "model.rows": "driftpace.models:ScoredRows",

@@ -205,7 +205,12 @@ class Encoding:
         return tuple(column.name for column in self.columns if not isinstance(column, NumberColumn))
 
     def incomplete(
-        self, columns: Mapping[str, Column], *, keep: BoolArray | None = None, owner: str = "Encoding"
+        self,
+        columns: Mapping[str, Column],
+        *,
+        keep: BoolArray | None = None,
+        owner: str = "Encoding",
+        numbers: IntArray | None = None,
     ) -> BoolArray:
         """Return which of the kept rows have a missing cell; DataError where a column is not numeric any more."""
         gone = np.zeros(next(iter(columns.values())).missing.size, dtype=np.bool_)
@@ -213,13 +218,18 @@ class Encoding:
         for spec in self.columns:
             column = find_column(columns, spec.name, owner, self.dayfirst)
             if isinstance(spec, NumberColumn):
-                gone[places] |= np.isnan(numeric_cells(column, places, spec.name, owner)[0])
+                gone[places] |= np.isnan(numeric_cells(column, places, spec.name, owner, numbers)[0])
             else:
                 gone[places] |= column.missing[places]
         return gone
 
     def encode(
-        self, columns: Mapping[str, Column], *, keep: BoolArray | None = None, owner: str = "Encoding"
+        self,
+        columns: Mapping[str, Column],
+        *,
+        keep: BoolArray | None = None,
+        owner: str = "Encoding",
+        numbers: IntArray | None = None,
     ) -> EncodedRows:
         """Encode the rows of a table.
 
@@ -231,6 +241,8 @@ class Encoding:
             The rows to encode; all by default.
         owner : str
             The function that error messages name.
+        numbers : array of int, optional
+            The numbers by which error messages name the rows; by default from 1.
 
         Returns
         -------
@@ -251,9 +263,9 @@ class Encoding:
         for spec in self.columns:
             column = find_column(columns, spec.name, owner, self.dayfirst)
             if isinstance(spec, NumberColumn):
-                numbers, words = numeric_cells(column, places, spec.name, owner)
-                gone = np.isnan(numbers)
-                parts.append(np.where(gone, spec.fill, numbers))
+                cells, words = numeric_cells(column, places, spec.name, owner, numbers)
+                gone = np.isnan(cells)
+                parts.append(np.where(gone, spec.fill, cells))
                 if spec.indicator:
                     parts.append(gone.astype(np.float64))
                 if words is not None:
@@ -269,7 +281,7 @@ class Encoding:
                     unknown[spec.name] = unlisted
             if gone.any():
                 if self.missing == "refuse":
-                    row = int(places[np.argmax(gone)]) + 1
+                    row = _number(int(places[np.argmax(gone)]), numbers)
                     raise DataError(
                         f'column {spec.name!r} must have a value in every row with missing="refuse"; row {row:,} has none.',
                         owner=owner,
@@ -348,9 +360,12 @@ def check_names(names: Sequence[str], owner: str) -> None:
 
 
 def numeric_cells(
-    column: Column, places: IntArray, name: str, owner: str
+    column: Column, places: IntArray, name: str, owner: str, rows: IntArray | None = None
 ) -> tuple[FloatArray, np.ndarray[Any, Any] | None]:
-    """Return numbers, NaN where missing, and the cells that hold other texts; DataError where these are many."""
+    """Return numbers, NaN where missing, and the cells that hold other texts; DataError where these are many.
+
+    ``rows`` are the numbers by which it names rows.
+    """
     every, words = numbers_and_texts(column)
     if words is not None and column.kind == "text":
         every, words = flags_and_texts(every, words)
@@ -359,8 +374,9 @@ def numeric_cells(
         wild = np.abs(numbers) > LARGEST
     if wild.any():
         at = int(np.argmax(wild))
+        row = _number(int(places[at]), rows)
         raise DataError(
-            f"column {name!r} must be finite and below {LARGEST:g} in size; row {int(places[at]) + 1:,} has {numbers[at]:g}.",
+            f"column {name!r} must be finite and below {LARGEST:g} in size; row {row:,} has {numbers[at]:g}.",
             owner=owner,
         )
     if words is None:
@@ -368,15 +384,20 @@ def numeric_cells(
     texts = np.array([None, *words], dtype=object)[1:][places]
     count = sum(text is not None for text in texts.tolist())
     if count > (1.0 - NUMERIC_SHARE) * int((~column.missing[places]).sum()):
-        raise DataError(f"feature {name!r} must be numeric; {_describe(column, texts, places)}.", owner=owner)
+        raise DataError(f"feature {name!r} must be numeric; {_describe(column, texts, places, rows)}.", owner=owner)
     return numbers, texts if count else None
 
 
-def _describe(column: Column, texts: np.ndarray[Any, Any], places: IntArray) -> str:
+def _number(place: int, rows: IntArray | None) -> int:
+    """Return the number of a row, from 1."""
+    return place + 1 if rows is None else int(rows[place])
+
+
+def _describe(column: Column, texts: np.ndarray[Any, Any], places: IntArray, rows: IntArray | None) -> str:
     if column.kind == "time":
         return "it holds dates"
     at = next(index for index, text in enumerate(texts) if text is not None)
-    return f"row {int(places[at]) + 1:,} has {_shown(texts[at])!r}{number_hint(texts[at])}"
+    return f"row {_number(int(places[at]), rows):,} has {_shown(texts[at])!r}{number_hint(texts[at])}"
 
 
 def _category_codes(

@@ -224,7 +224,7 @@ def test_a_campaign_of_one_model_has_no_segments() -> None:
     [
         ({"price": [1.0], "sales": [2.0]}, "must have the column 'shop'"),
         ({"shop": ["Oslo"], "price": [1.0]}, "must have the column 'sales'"),
-        ({"shop": ["Oslo", None], "price": [1.0, 2.0], "sales": [1.0, 2.0]}, "must name a segment in every row; row 2"),
+        ({"shop": [None, None], "price": [1.0, 2.0], "sales": [1.0, 2.0]}, "must name a segment in every row; row 1"),
         ({"shop": ["Oslo"], "sales": [2.0]}, "must have a column to predict from"),
     ],
 )

@@ -119,6 +119,23 @@ def test_a_fleet_is_exported(store: Store, served: Serving, tmp_path: Path) -> N
     assert bits(copy) == bits(campaign)
 
 
+def test_rows_in_another_unit_are_set_aside_and_can_be_accepted(store: Store, served: Serving) -> None:
+    campaign, market = create(store), Market()
+    work(campaign, market, "W1")
+    campaign.ask(key="W2")
+    rows = market.rows(dict.fromkeys(SHOPS, 8))
+    rows = {**rows, "sales": [sale * (1000.0 if place < 8 else 1.0) for place, sale in enumerate(rows["sales"])]}
+    receipt = deliver(served, rows, final="false").json()
+    assert (receipt["rows"], list(receipt["rejected"]), receipt["without"], receipt["doubled"]) == (
+        16,
+        [SHOPS[0]],
+        {},
+        {},
+    )
+    receipt = deliver(served, rows, final="false", accept=list(SHOPS[:2])).json()
+    assert (receipt["rows"], receipt["rejected"], receipt["duplicate"]) == (8, {}, None)
+
+
 def test_segments_come_in_pages_sorted_and_filtered(store: Store, served: Serving) -> None:
     names = tuple(f"shop {place:02d}" for place in range(25))
     campaign, market = create(store, segments=names), Market()

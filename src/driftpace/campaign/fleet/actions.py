@@ -23,7 +23,7 @@ UNDOABLE = ("delivered", "selected", "budgeted", "closed", "undone")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FleetTarget:
-    """The period that a delivery is meant for, its name, and whether to close the period."""
+    """The period that a delivery is meant for, its name, whether to close the period, and segments whose rows are accepted."""
 
     key: str | None
     name: str | None
@@ -31,6 +31,7 @@ class FleetTarget:
     again: bool
     source: str
     who: str
+    accept: tuple[str, ...] = ()
 
 
 def ask(
@@ -83,6 +84,9 @@ def tell(
     name = target.name or (None if rows is None or not len(rows) else rows.digest)
     if name is not None and not target.again:
         earlier = delivered_before(store, state, name)
+        if earlier is not None and target.accept and rows is not None:
+            name, rows = _accepted(state, rows, name, target)
+            earlier = delivered_before(store, state, name) if len(rows) else earlier
         if earlier is not None:
             return _repeated(store, state, draft, earlier, target, engine)
     late = None
@@ -94,15 +98,29 @@ def tell(
     if rows is None or not len(rows):
         left_out = 0 if rows is None else rows.unlabelled
         if late is not None or (rows is not None and not target.final):
-            return state, FleetReceipt(rows=0, order=order or _past(store, state, late), unlabelled=left_out)
+            return state, _nothing(rows, order or _past(store, state, late), unlabelled=left_out)
         made = None
         if rows is None or target.final:
             if target.final is False:
                 raise DataError("must be given with final=False; got None.", owner="FleetCampaign.tell", name="table")
             state, made = close(state, draft, who=target.who, engine=engine)
         assert order is not None
-        return state, FleetReceipt(rows=0, order=_done(order, made), closed=made, unlabelled=left_out)
+        return state, _nothing(rows, _done(order, made), closed=made, unlabelled=left_out)
     return _tell(store, state, draft, rows, target, engine, name=str(name), late=late)
+
+
+def _nothing(rows: FleetRows | None, order: FleetOrder, **counts: Any) -> FleetReceipt:
+    """Return the receipt of a delivery of which no row was added."""
+    left_out: dict[str, Any] = (
+        {} if rows is None else {"without": rows.without, "doubled": rows.doubled, "repeated": rows.repeated}
+    )
+    return FleetReceipt(rows=0, order=order, **counts, **left_out)
+
+
+def _accepted(state: FleetCampaignState, rows: FleetRows, name: str, target: FleetTarget) -> tuple[str, FleetRows]:
+    """Return the rows of a delivery that was counted before whose segments are accepted now and are still set aside."""
+    aside = [one for one in target.accept if one in state.table.set_aside]
+    return f"{name}, accepted {', '.join(sorted(target.accept))}", rows.of(aside, str(state.definition.segment))
 
 
 def _tell(
@@ -119,12 +137,13 @@ def _tell(
     segment = str(state.definition.segment)
     if late is None:
         assert state.opened is not None
-        rows = rows.without(marks_of(store, state, state.opened.deliveries), segment)
+        rows = rows.without_known(marks_of(store, state, state.opened.deliveries), segment)
     seq = draft.next_seq
     told = None
     if len(rows):
         shown = rows.encoding if state.fleet.encoding is None else None
-        state, told = changes.delivered(state, rows, shown, seq=seq, late=late, engine=engine)
+        state, told = changes.delivered(state, rows, shown, seq=seq, late=late, accept=target.accept, engine=engine)
+        rows = replace(rows, set_aside=tuple(told.rejected))
         body: dict[str, Any] = {
             "period": late or state.fleet.period,
             "rows": told.rows,
@@ -138,6 +157,9 @@ def _tell(
         }
         body |= {} if late is None else {"late": state.fleet.period - late}
         body |= {} if shown is None else {"encoding": shown.to_values()}
+        body |= {"accept": list(target.accept)} if target.accept else {}
+        body |= {"without": dict(rows.without)} if rows.without else {}
+        body |= {"doubled": sum(rows.doubled.values())} if rows.doubled else {}
         draft.add("delivered", body, key=name, rows=pack_rows(rows))
     made = None
     if late is None and target.final:
@@ -156,6 +178,8 @@ def _tell(
         closed=made,
         repeated=rows.repeated,
         unlabelled=rows.unlabelled,
+        without=rows.without,
+        doubled=rows.doubled,
         rejected={} if told is None else told.rejected,
         added=() if told is None else told.added,
         late=late,
@@ -276,11 +300,12 @@ def delivered_before(store: Store, state: FleetCampaignState, name: str) -> Entr
 
 
 def marks_of(store: Store, state: FleetCampaignState, deliveries: Sequence[int]) -> set[tuple[str, str]]:
-    """Return the segments and ids of the rows of deliveries."""
+    """Return the segments and ids of the rows of deliveries that were added and count."""
     marks: set[tuple[str, str]] = set()
     for data in store.rows(state.definition.name, deliveries).values():
         marks |= unpack_rows(data).marks(str(state.definition.segment))
-    return marks
+    withdrawn = {row.segment for row in state.table if row.problem is not None and not row.received}
+    return {mark for mark in marks if mark[0] not in withdrawn}
 
 
 def _ask(

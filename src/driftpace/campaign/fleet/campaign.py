@@ -247,7 +247,7 @@ class FleetCampaign:
         with span("campaign.ask", campaign=self._name):
             return self._handle.change(decide, dry_run=dry_run)
 
-    def tell(
+    def tell(  # noqa: PLR0913  public API
         self,
         table: Any = None,
         *,
@@ -255,6 +255,7 @@ class FleetCampaign:
         final: bool | None = None,
         delivery: str | None = None,
         again: bool = False,
+        accept: Sequence[str] = (),
         source: str = "",
         who: str = "",
         dry_run: bool = False,
@@ -276,6 +277,9 @@ class FleetCampaign:
             Name of the delivery; by default a hash of its rows. A delivery counts once.
         again : bool, default False
             Count the delivery even if it was delivered before.
+        accept : sequence of str, optional
+            Segments whose rows are right though their numbers are far larger or smaller than before. The same delivery can be told
+            again with them: only the rows that were set aside are added.
         source : str
             Recorded in the log: where the rows are from.
         who, dry_run
@@ -292,6 +296,7 @@ class FleetCampaign:
             again=again,
             source=source,
             who=who,
+            accept=_names(accept, owner, "accept"),
         )
         columns = (
             None
@@ -323,7 +328,7 @@ class FleetCampaign:
 
         def decide(state: FleetCampaignState, draft: FleetDraft) -> tuple[FleetCampaignState, FleetSample]:
             columns, names = segments_in(pool, state)
-            state, _ = actions.add(state, draft, sorted(set(names)), who=who, engine=self._engine)
+            state, _ = actions.add(state, draft, sorted(set(names) - {""}), who=who, engine=self._engine)
             if state.opened is None:
                 raise ProtocolError(
                     f"sample() requires an open period; call ask() for period {state.fleet.period} first."
@@ -591,8 +596,8 @@ def is_fleet(summary: Mapping[str, Any]) -> bool:
     return summary.get("segments") is not None
 
 
-def _names(segments: Sequence[str], owner: str) -> tuple[str, ...]:
+def _names(segments: Sequence[str], owner: str, name: str = "segments") -> tuple[str, ...]:
     names = () if isinstance(segments, str) else tuple(segments)
     if isinstance(segments, str) or any(not isinstance(name, str) or not name or "\0" in name for name in names):
-        raise ParameterError(f"must be names of segments; got {segments!r:.80}.", owner=owner, name="segments")
+        raise ParameterError(f"must be names of segments; got {segments!r:.80}.", owner=owner, name=name)
     return names

@@ -78,12 +78,19 @@ def asked(
 
 
 def delivered(
-    state: FleetCampaignState, rows: FleetRows, encoding: Encoding | None, *, seq: int, late: int | None, engine: Engine
+    state: FleetCampaignState,
+    rows: FleetRows,
+    encoding: Encoding | None,
+    *,
+    seq: int,
+    late: int | None,
+    accept: Sequence[str] = (),
+    engine: Engine,
 ) -> tuple[FleetCampaignState, Delivery]:
     """Add rows to the open period, or to a closed one; ``encoding`` is what the first rows have shown."""
     before = state.fleet if encoding is None or state.fleet.encoding else replace(state.fleet, encoding=encoding)
     fleet = engine.fleet(before)
-    told = fleet.tell(rows.table(), period=late, final=False)
+    told = fleet.tell(rows.table(), period=late, final=False, accept=accept)
     snapshot = fleet.snapshot()
     if late is not None:
         table = table_of(snapshot.segments, state.table, None, fleet.set_aside)
@@ -172,7 +179,8 @@ def after(state: FleetCampaignState, entry: Entry, rows_of: ReadRows, engine: En
         rows = unpack_rows(_data(rows_of, entry.seq))
         shown = None if "encoding" not in body else Encoding.of(body["encoding"])
         late = body["period"] if body.get("late") else None
-        state, _ = delivered(state, rows, shown, seq=entry.seq, late=late, engine=engine)
+        accept = body.get("accept", ())
+        state, _ = delivered(state, rows, shown, seq=entry.seq, late=late, accept=accept, engine=engine)
     elif entry.kind == "closed":
         state, _ = closed(state, seq=entry.seq, at=entry.at, engine=engine)
     elif entry.kind == "budgeted":

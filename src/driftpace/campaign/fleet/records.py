@@ -140,6 +140,10 @@ class FleetReceipt:
         The log entry of the same delivery, which was counted before.
     unlabelled : int
         Rows without a target, which were left out.
+    without : mapping of str to int
+        Rows without a segment or an id, which were left out, by the column.
+    doubled : mapping of str to int
+        Rows that were left out, since they share an id with another row of their segment and differ from it, by the id.
     rejected : mapping of str to str
         Segments whose rows were set aside, and why.
     added : tuple of str
@@ -154,6 +158,8 @@ class FleetReceipt:
     repeated: int = 0
     duplicate: int | None = None
     unlabelled: int = 0
+    without: Mapping[str, int] = field(default_factory=dict)
+    doubled: Mapping[str, int] = field(default_factory=dict)
     rejected: Mapping[str, str] = field(default_factory=dict)
     added: tuple[str, ...] = ()
     late: int | None = None

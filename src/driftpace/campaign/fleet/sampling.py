@@ -64,20 +64,26 @@ def segments_in(pool: Any, state: FleetCampaignState) -> tuple[Columns, list[str
     """Return the columns of a pool, and the segment of each row."""
     definition = state.definition
     columns = read_table(pool, owner=OWNER, name="pool", definition=definition, encoding=state.fleet.encoding)
-    return columns, names_in(columns, definition)
+    return columns, _names_in(columns, definition)
 
 
-def names_in(columns: Columns, definition: Definition) -> list[str]:
-    """Return the segment of each row."""
+def segments_of(columns: Columns, definition: Definition) -> list[str]:
+    """Return the segments of a pool, sorted."""
+    return sorted(set(_names_in(columns, definition)) - {""})
+
+
+def _names_in(columns: Columns, definition: Definition) -> list[str]:
+    """Return the segment of each row, "" where it has none; with ``missing="refuse"`` each must have one."""
     column = find_column(columns, str(definition.segment), OWNER)
-    if column.missing.any():
+    if column.missing.any() and (definition.missing == "refuse" or column.missing.all()):
         row = int(np.argmax(column.missing)) + 1
         raise ParameterError(
             f"must have a segment in every row; column {definition.segment!r} has none in row {row:,}.",
             owner=OWNER,
             name="pool",
         )
-    return [word_of(value, column.kind) for value in column.values]
+    cells = zip(column.values, column.missing.tolist(), strict=True)
+    return ["" if gone else word_of(value, column.kind) for value, gone in cells]
 
 
 def draw(store: Store, state: FleetCampaignState, columns: Columns, names: Sequence[str], *, draws: int) -> FleetSample:
@@ -93,7 +99,7 @@ def draw(store: Store, state: FleetCampaignState, columns: Columns, names: Seque
         bad |= rows
     places: dict[str, list[int]] = {}
     for place, name in enumerate(names):
-        if not bad[place]:
+        if name and not bad[place]:
             places.setdefault(name, []).append(place)
     rng = np.random.default_rng([_seed(state), state.fleet.period, draws])
     chosen: dict[str, np.ndarray[Any, Any]] = {}

@@ -42,6 +42,8 @@ def receipt_json(receipt: FleetReceipt) -> dict[str, Any]:
         "repeated": receipt.repeated,
         "duplicate": receipt.duplicate,
         "unlabelled": receipt.unlabelled,
+        "without": dict(receipt.without),
+        "doubled": dict(receipt.doubled),
         "rejected": dict(receipt.rejected),
         "added": list(receipt.added),
         "late": receipt.late,

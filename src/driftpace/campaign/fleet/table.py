@@ -153,6 +153,11 @@ class SegmentTable:
         """The rows still missing of each segment that misses some."""
         return {row.segment: row.missing for row in self.rows if row.missing}
 
+    @property
+    def set_aside(self) -> tuple[str, ...]:
+        """The segments whose last rows were set aside."""
+        return tuple(row.segment for row in self.rows if row.problem is not None)
+
     def totals(self) -> SegmentTotals:
         """Return how many segments there are of each kind."""
         return self._totals

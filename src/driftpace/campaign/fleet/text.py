@@ -100,6 +100,12 @@ def receipt_lines(receipt: FleetReceipt) -> list[Line]:
         lines.append(("Repeated", f"{plural(receipt.repeated, 'row')} delivered before"))
     if receipt.unlabelled:
         lines.append(("Unlabelled", f"{plural(receipt.unlabelled, 'row')} left out"))
+    for column, count in receipt.without.items():
+        lines.append(("Left out", f"{plural(count, 'row')} without {column}"))
+    if receipt.doubled:
+        ids = ", ".join(list(receipt.doubled)[:NAMED]) + (", ..." if len(receipt.doubled) > NAMED else "")
+        total = plural(sum(receipt.doubled.values()), "row")
+        lines.append(("Left out", f"{total} that share an id with another row of their segment and differ: {ids}"))
     if receipt.added:
         named = ", ".join(receipt.added[:NAMED])
         lines.append(

@@ -36,7 +36,7 @@ from driftpace.service.fleet_schemas import (
     SortColumn,
 )
 from driftpace.service.reading import Arrays
-from driftpace.service.request_schemas import CampaignName, Limit, Sheet
+from driftpace.service.request_schemas import CampaignName, Limit, SegmentName, Sheet
 from driftpace.service.response_schemas import PredictionsResponse, json_response
 from driftpace.service.state import Service, caller_name, service_of
 from driftpace.service.uploads import (
@@ -139,7 +139,7 @@ async def ask(request: Request, name: CampaignName, body: Annotated[FleetAskRequ
     responses=error_responses(400, 404, 408, 409, 413, 415, 422),
     openapi_extra=table_body(required=False),
 )
-async def deliver(
+async def deliver(  # noqa: PLR0913  parameters of the request
     request: Request,
     name: CampaignName,
     final: Annotated[
@@ -147,6 +147,10 @@ async def deliver(
     ] = None,
     key: Annotated[str | None, Query(min_length=1, max_length=200, description="Key of the period.")] = None,
     again: Annotated[Flag, Query(description="Count a delivery that was counted before.")] = "false",
+    accept: Annotated[
+        list[SegmentName] | None,
+        Query(max_length=1_000, description="Segments whose rows are right though far larger or smaller than before."),
+    ] = None,
     dry_run: Annotated[Flag, Query(description="Return the receipt; write nothing.")] = "false",
     sheet: Sheet = None,
     idempotency_key: Annotated[
@@ -180,7 +184,8 @@ async def deliver(
                 receipt = fleet.tell(**options)
             else:
                 named = idempotency_key or f"sha256:{hashlib.sha256(upload.data).hexdigest()}"
-                receipt = fleet.tell(rows, delivery=named, again=again == "true", source=upload.source, **options)
+                given = options | {"delivery": named, "again": again == "true", "accept": accept or ()}
+                receipt = fleet.tell(rows, source=upload.source, **given)
         return json_response(receipt_json(receipt)), receipt
 
     response, receipt = await service.change_fleet(name, change)
