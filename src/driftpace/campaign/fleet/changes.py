@@ -20,7 +20,7 @@ from driftpace.storage.base import Entry
 from driftpace.storage.inflate import inflate
 from driftpace.tables import Encoding
 
-CHANGES = ("added", "asked", "delivered", "selected", "closed", "undone")
+CHANGES = ("added", "asked", "delivered", "selected", "closed", "undone", "archived", "unarchived")
 """Kinds of entries that change a fleet campaign."""
 
 
@@ -149,6 +149,8 @@ def after(state: FleetCampaignState, entry: Entry, rows_of: ReadRows, engine: En
         state, _ = closed(state, seq=entry.seq, at=entry.at, engine=engine)
     elif entry.kind == "selected":
         state = selected(state, entry.seq)
+    elif entry.kind in ("archived", "unarchived"):
+        state = replace(state, archived=entry.kind == "archived")
     else:
         raise StateFileError(f"entry {entry.seq} is {entry.kind!r}, which this version cannot read.")
     return replace(state, seq=entry.seq)

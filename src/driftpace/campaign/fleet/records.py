@@ -178,6 +178,8 @@ class FleetStatus:
         Entries of the log.
     created_at, updated_at : str
         UTC.
+    archived : bool
+        Whether it can only be read.
     """
 
     name: str
@@ -192,3 +194,4 @@ class FleetStatus:
     entries: int
     created_at: str
     updated_at: str
+    archived: bool = False

@@ -103,6 +103,7 @@ class FleetCampaignState:
     """The state after log entry ``seq``; ``rows`` counts those of the closed periods.
 
     ``start`` is the state at the start of the open period, and ``before`` that at the start of the one closed last.
+    An ``archived`` campaign is not changed.
     """
 
     seq: int
@@ -115,6 +116,7 @@ class FleetCampaignState:
     rows: int = 0
     start: Snapshot | None = None
     before: Snapshot | None = None
+    archived: bool = False
 
     @property
     def order(self) -> FleetOrder | None:
@@ -189,6 +191,7 @@ def record_of(state: FleetCampaignState) -> dict[str, Any]:
         else {"key": opened.key, "deliveries": list(opened.deliveries), "draws": list(opened.draws)},
         "last": None if state.last is None else state.last.to_values(),
         "rows": state.rows,
+        **({"archived": True} if state.archived else {}),
     }
 
 
@@ -247,6 +250,7 @@ def _of_record(seq: int, body: Mapping[str, Any], refs: Sequence[int], read: Rea
         else OpenFleet(key=opened["key"], deliveries=tuple(opened["deliveries"]), draws=tuple(opened["draws"])),
         last=None if last is None else FleetPeriod(**last),
         rows=int(body["rows"]),
+        archived=body.get("archived", False),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 from driftpace.campaign.fleet.records import FleetStatus
 from driftpace.campaign.fleet.state import FleetCampaignState
 from driftpace.campaign.records import Stage
+from driftpace.campaign.status import ARCHIVED
 from driftpace.campaign.text import period_name
 from driftpace.formatting import plural
 
@@ -19,6 +20,8 @@ def stage(state: FleetCampaignState) -> Stage:
 
 def todo(state: FleetCampaignState) -> str:
     """Return the next step as a sentence."""
+    if state.archived:
+        return ARCHIVED
     order = state.order
     if order is None:
         return f"Ask how many rows of each segment period {state.fleet.period} needs."
@@ -61,6 +64,7 @@ def status(state: FleetCampaignState, *, updated_at: str) -> FleetStatus:
         entries=state.seq,
         created_at=state.created_at,
         updated_at=updated_at,
+        archived=state.archived,
     )
 
 
@@ -90,4 +94,5 @@ def summary(state: FleetCampaignState) -> dict[str, Any]:
         "delay": None,
         "description": state.definition.description,
         "segments": totals.to_values(),
+        **({"archived": True} if state.archived else {}),
     }
