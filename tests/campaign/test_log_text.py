@@ -41,7 +41,7 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
     saved = Entry(kind="saved", at="2026-11-15T10:00:00Z", body={"chunk": 1, "segments": 3, "sha256": "4bd8"})
     upgraded = Entry(kind="upgraded", at="2026-11-15T10:00:00Z", body={"from": 1, "to": 2, "rows": {}, "who": "Bo"})
     campaign.ask()
-    campaign.tell(*world.rows(2), ids=["c", "d"], accept_others=True, final=True)
+    campaign.tell(*world.rows(2), ids=["c", "d"], accept_others=True, final=True, unlabelled=3)
     campaign.erase(["a", "c"], reason="request of a person", who="Ada")
     campaign.archive(reason="the shop closed", who="Bo")
     campaign.unarchive(who="Bo")

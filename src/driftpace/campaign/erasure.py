@@ -12,7 +12,7 @@ from typing import Any
 from driftpace import validation
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.kept_states import keeps_state, kept_base, pack_states, settled_in
-from driftpace.campaign.packing import ids_of_rows, unpack_ids, without
+from driftpace.campaign.packing import erased_in, ids_of_rows, unpack_ids, without
 from driftpace.campaign.records import Erasure
 from driftpace.campaign.replay import LogInForce, state_after
 from driftpace.campaign.state import CampaignState, checkpoint_hash, packed_checkpoint
@@ -129,9 +129,9 @@ def _find(store: Store, name: str, log: Sequence[Entry], ids: Collection[str] | 
     """Return the rows with these ids, or all rows of the periods before one."""
     found = _Found()
     if ids is None:
-        for entry, _ in _stored(store, name, (entry for entry in log if entry.body.get("period", before) < before)):
+        for entry, data in _stored(store, name, (entry for entry in log if entry.body.get("period", before) < before)):
             found.dropped.append(entry.seq)
-            found.add(entry, entry.body["rows"] + entry.body.get("more_labels", 0))
+            found.add(entry, entry.body["rows"] + entry.body.get("more_labels", 0) - len(erased_in(data)))
         return found
     for entry, data in _stored(store, name, log):
         there = unpack_ids(data) if entry.kind == "selected" else ids_of_rows(data)[0]

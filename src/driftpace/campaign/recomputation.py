@@ -102,7 +102,9 @@ def _not_recomputed(gaps: Sequence[Gap], absorbed: Collection[int], how: str) ->
     """Return what cannot be recomputed, and how the rest is."""
     parts = [f"entries {gap.first:,} to {gap.last:,} cannot be recomputed, because {gap.why}" for gap in gaps]
     if absorbed:
-        parts.append(f"the rows of periods {min(absorbed)} to {max(absorbed)} lead to their certificates")
+        first, last = min(absorbed), max(absorbed)
+        which = f"period {first}" if first == last else f"periods {first} to {last}"
+        parts.append(f"the rows of {which} lead to their certificates")
     return "; ".join([*parts, f"the other entries are {how}"] if how else parts)
 
 
