@@ -39,7 +39,12 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
     retrained = Entry(kind="retrained", at="2026-11-15T10:00:00Z", body={**model, "gain": gain})
     added = Entry(kind="added", at="2026-11-15T10:00:00Z", body={"segments": 3, "who": "Bo"})
     saved = Entry(kind="saved", at="2026-11-15T10:00:00Z", body={"chunk": 1, "segments": 3, "sha256": "4bd8"})
-    upgraded = Entry(kind="upgraded", at="2026-11-15T10:00:00Z", body={"from": 1, "to": 2})
+    upgraded = Entry(kind="upgraded", at="2026-11-15T10:00:00Z", body={"from": 1, "to": 2, "rows": {}, "who": "Bo"})
+    campaign.ask()
+    campaign.tell(*world.rows(2), ids=["c", "d"], accept_others=True, final=True, unlabelled=3)
+    campaign.erase(["a", "c"], reason="request of a person", who="Ada")
+    campaign.archive(reason="the shop closed", who="Bo")
+    campaign.unarchive(who="Bo")
     entries = (*campaign.log(), imported, amended, retrained, added, saved, upgraded)
     sentences = {entry.kind: describe_entry(entry).sentence for entry in entries}
     assert set(sentences) == set(TITLES)
@@ -61,7 +66,10 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
         "“the alarm”."
     )
     assert (sentences["added"], sentences["saved"]) == ("3 segments added, by Bo.", "3 segments saved (part 1).")
-    assert sentences["upgraded"] == "Store upgraded from version 1 to 2."
+    assert sentences["erased"] == "Content of 1 row and 1 drawn id erased, by Ada: “request of a person”."
+    assert sentences["archived"] == "Campaign archived, by Bo: “the shop closed”."
+    assert sentences["unarchived"] == "Archived campaign opened again, by Bo."
+    assert sentences["upgraded"] == "Store upgraded from version 1 to 2, by Bo."
     assert sentences["imported"] == "9 entries of “a” imported from “a.campaign”, by Bo."
     for sentence in (describe_entry(entry).sentence for entry in entries):
         assert sentence.endswith(".")

@@ -1,7 +1,9 @@
 """A store of every release is upgraded with a backup first, goes on, and can be verified; a copy is upgraded in a dry run."""
 
 import gzip
+import sqlite3
 import stat
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,15 +11,18 @@ import psycopg
 import pytest
 
 from driftpace import Tracker
-from driftpace.campaign import Campaign, handle, upgrade, verification
+from driftpace.campaign import Campaign, handle, recomputation, upgrade
 from driftpace.campaign.export_import import import_campaign
+from driftpace.campaign.kept_states import pack_states
 from driftpace.campaign.method_change import MethodChange, compare_methods
 from driftpace.campaign.records import CheckVerdict
+from driftpace.campaign.state import CampaignState, to_checkpoint
 from driftpace.campaign.upgrade import change_method, method_number, upgrade_store
 from driftpace.campaign.verification import rows_hashes, verify_campaign
-from driftpace.errors import ProtocolError, StorageError
+from driftpace.errors import ProtocolError, StateFileError, StorageError
 from driftpace.storage import MemoryStore, codec, open_store
 from driftpace.storage.sql.schema import VERSION
+from tests.reference import falsified
 from tests.storage.releases import cases
 
 
@@ -120,7 +125,7 @@ def test_a_saved_state_and_an_exported_campaign_of_a_release_are_read(tmp_path: 
 def newer_method(monkeypatch: pytest.MonkeyPatch) -> int:
     """The method of a later version, as far as numbers go."""
     newer = codec.METHOD + 1
-    for module in (codec, handle, upgrade, verification):
+    for module in (codec, handle, upgrade, recomputation):
         monkeypatch.setattr(module, "METHOD", newer)
     monkeypatch.setattr("driftpace.tracker.codec.METHOD", newer)
     return newer
@@ -162,7 +167,49 @@ def test_a_campaign_keeps_its_method_until_it_is_changed_over(
     Campaign.open("prices", storage=store).tell(*cases.rows(4, 1, 3), final=False, accept_others=True)
     found = verify_campaign("prices", store)
     assert found.verdict is CheckVerdict.WARN
-    assert "are of another method" in found.sentence
+    (changed,) = store.entries("prices", kinds=("upgraded",))
+    assert (
+        f"entries 1 to {changed.seq} cannot be recomputed, because they are of another method; the other entries are identical"
+        in found.sentence
+    )
+
+
+def test_periods_after_a_change_of_the_method_are_recomputed(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    store = open_store(tmp_path / "labels.db")
+    cases.fill(store)
+    request.getfixturevalue("newer_method")
+    change_method(store, "prices")
+    campaign = Campaign.open("prices", storage=store)
+    campaign.tell(*cases.rows(4, 1, 3), final=True, accept_others=True)
+    assert verify_campaign("prices", store).verdict is CheckVerdict.WARN
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "labels.db")) as connection, connection:
+        connection.execute(
+            "UPDATE driftpace_entries SET body = json_set(body, '$.report.fields.risk_bound', 0.001) WHERE kind = 'certified' "
+            "AND key = '4' AND campaign_id = (SELECT id FROM driftpace_campaigns WHERE name = 'prices')"
+        )
+    falsified.rebuild_chain(tmp_path / "labels.db")
+    store = open_store(tmp_path / "labels.db")
+    found = verify_campaign("prices", store)
+    store.close()
+    assert found.verdict is CheckVerdict.FAIL
+    assert "(certified) differs in 'report'" in found.sentence
+
+
+def test_a_state_kept_at_a_change_of_the_method_is_compared(request: pytest.FixtureRequest) -> None:
+    store = MemoryStore()
+    cases.fill(store)
+    request.getfixturevalue("newer_method")
+    change_method(store, "prices")
+    store._campaigns["prices"].rows[len(store.entries("prices"))] = pack_states(to_checkpoint(_other_state()))
+    with pytest.raises(StateFileError, match=r"the state that entry \d+ \(upgraded\) keeps was changed"):
+        verify_campaign("prices", store)
+
+
+def _other_state() -> CampaignState:
+    store = MemoryStore()
+    other = Campaign.create({"name": "prices", "target": "y", "epsilon": 0.1}, storage=store)
+    return other._handle.load()
 
 
 def test_a_method_that_would_have_ordered_other_rows_differs() -> None:

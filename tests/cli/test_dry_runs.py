@@ -42,6 +42,12 @@ EACH: dict[str, list[tuple[str, ...]]] = {
     "backup": [("backup", "new.backup")],
     "restore": [("restore", "old.backup", "--storage", "n.db")],
     "upgrade": [("upgrade",), ("upgrade", "--campaign", "churn")],
+    "erase": [
+        ("erase", "churn", "--id", "1", "--reason", "r"),
+        ("erase", "churn", "--before", "W2", "--reason", "r"),
+        ("erase", "churn", "--before", "W2", "--reason", "r", "--yes"),
+    ],
+    "archive": [("archive", "churn"), ("archive", "churn", "--undo")],
     "remove": [("remove", "churn"), ("remove", "churn", "--yes")],
     "token make": [("token", "make", "new"), ("token", "make", "new", "--storage", "n.db")],
     "token remove": [("token", "remove", "old")],
@@ -49,11 +55,15 @@ EACH: dict[str, list[tuple[str, ...]]] = {
 DOES: dict[tuple[str, ...], int] = {
     ("ask", "churn", "--key", "W3"): 2,
     ("remove", "churn"): 2,
+    ("erase", "churn", "--before", "W2", "--reason", "r"): 2,
+    ("erase", "churn", "--id", "1", "--reason", "r"): 0,
+    ("archive", "churn", "--undo"): 0,
     ("retrain", "churn", "--reason", "r"): 2,
     ("upgrade",): 0,
     ("upgrade", "--campaign", "churn"): 0,
 }
-"""What writes nothing when it is meant; W2 is open and misses rows, the campaign has no model, and the store is of this version."""
+"""What writes nothing when it is meant; W2 is open and misses rows, the campaign has no model, the store is of
+this version, no row has the id 1, and the campaign is not archived."""
 
 
 def everything() -> dict[str, bytes]:

@@ -27,6 +27,7 @@ LOOKS: tuple[tuple[str, ...], ...] = (
     ("tell", "churn", "done.csv", "--dry-run"),
     ("export", "churn", "new.driftpace", "--dry-run"),
     ("remove", "churn", "--dry-run"),
+    ("erase", "churn", "--before", "W2", "--reason", "r", "--dry-run"),
 )
 WRITES: tuple[tuple[str, ...], ...] = (
     ("init", "other", *INIT[2:]),
@@ -37,6 +38,8 @@ WRITES: tuple[tuple[str, ...], ...] = (
     ("budget", "churn", "--add", "5", "--reason", "r"),
     ("amend", "churn", "--unknown-category", "plan=gold", "--reason", "r"),
     ("remove", "churn", "--yes"),
+    ("archive", "churn"),
+    ("erase", "churn", "--before", "W2", "--reason", "r", "--yes"),
     ("import", "old.driftpace", "--as", "copy"),
     ("token", "make", "new"),
 )

@@ -12,7 +12,7 @@ from driftpace.service.access import ROLES
 from driftpace.service.auth import make_token
 from driftpace.service.dashboard import routes as pages
 from driftpace.service.limits import ServiceLimits
-from driftpace.service.routes import campaigns, deliveries, docs, fleets, orders, system, tables
+from driftpace.service.routes import archive, campaigns, deliveries, docs, fleets, orders, system, tables
 from driftpace.storage.base import Store
 from tests.reference.periods import begun
 from tests.reference.serving import Serving, serving
@@ -72,6 +72,9 @@ WRITES = [
     ("POST", "/api/campaigns"),
     ("POST", "/api/campaigns/churn/amend"),
     ("POST", "/api/campaigns/churn/budget"),
+    ("POST", "/api/campaigns/churn/erase"),
+    ("POST", "/api/campaigns/churn/archive"),
+    ("POST", "/api/campaigns/churn/unarchive"),
     ("DELETE", "/api/campaigns/churn"),
     ("PUT", "/nowhere"),
 ]
@@ -110,7 +113,7 @@ def afar(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Serving, di
 
 
 def test_every_route_is_covered() -> None:
-    parts = (campaigns, deliveries, docs, fleets, orders, system, tables, pages)
+    parts = (archive, campaigns, deliveries, docs, fleets, orders, system, tables, pages)
     there = [route for part in parts for route in part.router.routes if isinstance(route, APIRoute)]
     assert len(there) > 25
     for route in there:

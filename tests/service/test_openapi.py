@@ -35,6 +35,7 @@ OF_THE_CAMPAIGN = {
     "/api/campaigns/{name}/amend": {"new_classes", "unknown_categories"},
     "/api/campaigns/{name}/undo": {"delivery", "entry", "period"},
     "/api/campaigns/{name}/fleet/undo": {"delivery", "entry", "period"},
+    "/api/campaigns/{name}/erase": {"ids", "before", "older_than"},
     "/api/campaigns/{name}/fleet/segments/{segment}": {"segment"},
     "/api/campaigns/{name}/budget": {
         "fixed",

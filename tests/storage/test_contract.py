@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -129,6 +130,31 @@ class StoreContract:
         put = Change(entries=[entry()], checkpoint=b"", summary={}, put_rows={1: b"fewer", 2: b"more", 9: b"none"})
         store.append("churn", 2, put)
         assert store.rows("churn", [1, 2, 9]) == {1: b"fewer"}
+
+    def test_a_change_can_drop_the_refusals(self, store: Store) -> None:
+        for name in ("churn", "other"):
+            store.create(name, change())
+            store.add_refusal(name, Refusal(at=AT.format(0), who="ada", source="a.csv", sentence="7 is there twice."))
+        with pytest.raises(ConflictError):
+            store.append("churn", 9, replace(change(), drop_refusals=True))
+        assert len(store.refusals("churn")) == 1
+        store.append("churn", 1, replace(change(), drop_refusals=True))
+        assert (store.refusals("churn"), len(store.refusals("other"))) == ([], 1)
+
+    def test_archived_campaigns_are_listed_apart(self, store: Store) -> None:
+        summaries: dict[str, dict[str, Any]] = {
+            "a": {"archived": True},
+            "b": {"archived": False},
+            "c": {},
+            "d": {"description": '"archived":true'},
+        }
+        for name, summary in summaries.items():
+            store.create(name, replace(change(), summary=summary))
+        assert [head.name for head in store.heads(archived=True)] == ["a"]
+        assert [head.name for head in store.heads(archived=False, limit=2)] == ["b", "c"]
+        assert [head.name for head in store.heads(archived=False, after="b", search="D")] == ["d"]
+        assert [store.count(archived=one) for one in (None, True, False)] == [4, 1, 3]
+        assert isinstance(store.purge(), bool)
 
     def test_a_whole_store_passes_its_check(self, store: Store) -> None:
         store.create("churn", change())

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from driftpace.campaign.ledger import LEDGER_COLUMNS, Ledger, LedgerColumn
     from driftpace.campaign.prediction import CampaignModel
     from driftpace.campaign.record_text import render
-    from driftpace.campaign.records import LedgerRow, Order, Receipt, Revision, Served, Stage, Status, Undone
+    from driftpace.campaign.records import Erasure, LedgerRow, Order, Receipt, Revision, Served, Stage, Status, Undone
 
 __all__ = [
     "LEDGER_COLUMNS",
     "Campaign",
     "CampaignModel",
     "Definition",
+    "Erasure",
     "FleetCampaign",
     "Ledger",
     "LedgerColumn",
@@ -42,6 +43,7 @@ if not TYPE_CHECKING:  # type checkers use the imports above and reject other na
             "Campaign": "campaign",
             "CampaignModel": "prediction",
             "Definition": "definition",
+            "Erasure": "records",
             "FleetCampaign": "fleet",
             "LEDGER_COLUMNS": "ledger",
             "Ledger": "ledger",

@@ -88,7 +88,7 @@ def find_alerts(heads: Iterable[Head], rules: AlertRules | None = None, *, now: 
 def _alerts_of(head: Head, rules: AlertRules, now: datetime) -> Iterator[Alert]:
     summary = head.summary
     period = summary.get("period")
-    if not isinstance(period, int):
+    if not isinstance(period, int) or summary.get("archived"):
         return
 
     def alert(kind: AlertKind, sentence: str) -> Alert:

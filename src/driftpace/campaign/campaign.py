@@ -12,14 +12,16 @@ from functools import partial
 from typing import Any, Self
 
 from driftpace import validation
+from driftpace.campaign.archive import archive
 from driftpace.campaign.base_model import adapter_of, make_tracker, retrain, with_model
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.delivery import Delivery, Target, forget, read_delivery, tell
+from driftpace.campaign.erasure import ErasureTarget, erase
 from driftpace.campaign.handle import Draft, check_key, check_reason, check_text, first_change
 from driftpace.campaign.lateness import lateness_of
 from driftpace.campaign.orders import amend, ask, decide, fund, open_order
 from driftpace.campaign.reader import CampaignReader
-from driftpace.campaign.records import Order, Receipt, Status, Undone
+from driftpace.campaign.records import Erasure, Order, Receipt, Status, Undone
 from driftpace.campaign.sampling import Draw, Sample, day_order_of, draw_sample, find_shortfall, profile_of, record_draw
 from driftpace.campaign.schema import frame_columns, read_table
 from driftpace.campaign.state import CampaignState
@@ -494,6 +496,85 @@ class Campaign(CampaignReader):
         """Approve the open order as the tracker computed it; an override is withdrawn. Parameters as in :meth:`override`."""
         body = {"samples": None, "reason": check_text("Campaign.approve", "reason", reason), "who": who}
         return self._decide("approved", body, period, dry_run)
+
+    def erase(
+        self,
+        ids: Sequence[Any] | None = None,
+        *,
+        before: int | str | None = None,
+        older_than: int | None = None,
+        reason: str,
+        who: str = "",
+        dry_run: bool = False,
+    ) -> Erasure:
+        """Erase the content of stored rows: those of persons by their ids, or all rows of old periods. It cannot be undone.
+
+        The log keeps the salted hash of each row and stays verifiable; the model and what was computed stay as they are, except
+        that a base model is not trained again on rows of the periods concerned. Periods up to the last one that lost rows cannot
+        be absorbed again: late rows for them do not count, and what happened in them cannot be undone. Notes of refused
+        deliveries are deleted. Backups, exports and models made before still have what they had.
+
+        Parameters
+        ----------
+        ids : sequence, optional
+            Ids of rows. Give this, ``before`` or ``older_than``.
+        before : int or str, optional
+            Number or key of a period: all rows of earlier ones are erased.
+        older_than : int, optional
+            Days: all rows of periods closed longer ago are erased.
+        reason : str
+            Recorded in the log, without the ids; must not name a person.
+        who, dry_run
+            See the class.
+
+        Raises
+        ------
+        ProtocolError
+            If a row was delivered in the open period.
+
+        Examples
+        --------
+        >>> from driftpace.storage import MemoryStore
+        >>> campaign = Campaign.create({"name": "a", "epsilon": 0.1, "seed": 0}, storage=MemoryStore())
+        >>> order = campaign.ask()
+        >>> receipt = campaign.tell([[1.0], [2.0]], [1.0, 2.5], ids=["ada", "bob"], final=True)
+        >>> erasure = campaign.erase(["ada"], reason="request of 19 November")
+        >>> erasure.rows, erasure.periods, campaign.erase(["ada"], reason="again").rows
+        (1, (1,), 0)
+        """
+        why = check_reason("Campaign.erase", reason)
+        target = ErasureTarget.checked(ids, before, older_than)
+        erasure = self._handle.change(
+            lambda state, draft: erase(self._store, state, draft, target, reason=why, who=who),
+            dry_run=dry_run,
+            archived=True,
+        )
+        return erasure if dry_run or erasure.entry is None else replace(erasure, purged=self._store.purge())
+
+    def archive(self, *, reason: str = "", who: str = "", dry_run: bool = False) -> Status:
+        """Archive the campaign: it can be read and its rows erased, all other changes are refused, and lists leave it out.
+
+        Parameters
+        ----------
+        reason : str
+            Recorded in the log.
+        who, dry_run
+            See the class.
+        """
+        return self._archive(True, "Campaign.archive", reason, who, dry_run)
+
+    def unarchive(self, *, reason: str = "", who: str = "", dry_run: bool = False) -> Status:
+        """Open an archived campaign again, as it was. Parameters as in :meth:`archive`."""
+        return self._archive(False, "Campaign.unarchive", reason, who, dry_run)
+
+    def _archive(self, archived: bool, owner: str, reason: str, who: str, dry_run: bool) -> Status:
+        why = check_text(owner, "reason", reason)
+
+        def decide(state: CampaignState, draft: Draft) -> tuple[CampaignState, Status]:
+            state = archive(state, draft, period=state.state.period, archived=archived, reason=why, who=who)
+            return state, self._status_after(state, draft) if draft.entries else self.status()
+
+        return self._handle.change(decide, dry_run=dry_run, archived=True)
 
     def _decide(self, kind: str, decision: dict[str, Any], period: int | None, dry_run: bool) -> Order:
         return self._handle.change(lambda state, draft: decide(state, draft, kind, decision, period), dry_run=dry_run)

@@ -25,11 +25,12 @@ from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.fleet.campaign import FleetCampaign
 from driftpace.campaign.fleet.transfer import current, imported
 from driftpace.campaign.handle import unknown_campaign, utc_now, with_rows, with_state_hash
+from driftpace.campaign.kept_states import dropped_rows, erased_rows_of
 from driftpace.campaign.packing import hash_of
-from driftpace.campaign.replay import replay
+from driftpace.campaign.recomputation import Gap, LogMismatch, resumed_steps
 from driftpace.campaign.state import CampaignState, from_checkpoint, packed_checkpoint, states_agree, to_checkpoint
 from driftpace.campaign.status import summary
-from driftpace.campaign.verification import rows_hashes, unnoted_rows
+from driftpace.campaign.verification import ROWS_KINDS, check_erased, rows_hashes, unnoted_rows
 from driftpace.errors import ConflictError, ParameterError, StateFileError
 from driftpace.storage import open_store
 from driftpace.storage.atomic_file import atomic_file
@@ -268,15 +269,29 @@ def _line(stream: _Bounded, digest: Any) -> dict[str, Any]:
     return value
 
 
+def _check_erased(entries: list[Entry], rows: dict[int, bytes], file_name: str) -> None:
+    """Raise StateFileError where rows are missing that the log does not say were erased, or stored that it does."""
+    noted, dropped = erased_rows_of(entries), dropped_rows(entries)
+    for place, data in rows.items():
+        entry = entries[place]
+        if entry.kind in ROWS_KINDS:
+            try:
+                check_erased(entry, data, noted.get(entry.seq, {}), dropped=entry.seq in dropped)
+            except LogMismatch as mismatch:
+                raise StateFileError(f"{file_name!r} was edited: {mismatch}") from None
+
+
 def _checked(entries: list[Entry], rows: dict[int, bytes], checkpoint: bytes, file_name: str) -> CampaignState:
     """Return the state of the checkpoint, verified by replaying the log where the rows are there."""
     state = from_checkpoint(len(entries), checkpoint)
     Definition.of(entries[0].body["definition"])
-    if any(entry.kind == "delivered" and place not in rows for place, entry in enumerate(entries)):
-        return state
+    _check_erased(entries, rows, file_name)
     if entries[0].body["tracker"]["numbers"]["method"] != METHOD:  # another version computed other numbers
         return state
-    ((_, again),) = deque(replay(entries, lambda seq: rows.get(seq - 1)), maxlen=1)
+    (last,) = deque(resumed_steps(entries, lambda seq: rows.get(seq - 1)), maxlen=1)
+    if isinstance(last, Gap):
+        return state
+    again = last.after
     if to_checkpoint(again) != checkpoint and not states_agree(state, again):
         raise StateFileError(f"{file_name!r} was edited: its log leads to another state than its checkpoint.")
     return state

@@ -15,7 +15,14 @@ from driftpace.campaign.definition import Definition
 from driftpace.campaign.packing import KeptRows, PackedRows, unpack_rows
 from driftpace.campaign.state import CampaignState, from_checkpoint, packed_checkpoint
 from driftpace.campaign.status import summary
-from driftpace.errors import ConflictError, ParameterError, ProtocolError, StorageError, UnknownCampaignError
+from driftpace.errors import (
+    ConflictError,
+    DataError,
+    ParameterError,
+    ProtocolError,
+    StorageError,
+    UnknownCampaignError,
+)
 from driftpace.storage.base import Change, Entry, Head, Store
 from driftpace.storage.codec import METHOD, encode
 from driftpace.tracker import Tracker
@@ -31,6 +38,8 @@ class Draft:
     entries: list[Entry] = field(default_factory=list)
     rows: dict[int, bytes] = field(default_factory=dict)
     drop_rows: list[int] = field(default_factory=list)
+    put_rows: dict[int, bytes] = field(default_factory=dict)
+    drop_refusals: bool = False
 
     @property
     def next_seq(self) -> int:
@@ -67,6 +76,8 @@ class Draft:
             summary=summary(state),
             rows=dict(self.rows),
             drop_rows=tuple(self.drop_rows),
+            put_rows=dict(self.put_rows),
+            drop_refusals=self.drop_refusals,
         )
 
 
@@ -86,6 +97,11 @@ class StoredState(Protocol):
     @property
     def created_at(self) -> str:
         """When the campaign was created."""
+        ...
+
+    @property
+    def archived(self) -> bool:
+        """Whether changes are refused."""
         ...
 
 
@@ -142,10 +158,17 @@ class StateHandle(Generic[State, Drafted]):
         """Return the state to be changed, or raise an error where it must not be."""
         return before
 
-    def change(self, decide: Callable[[State, Drafted], tuple[State, Answer]], *, dry_run: bool) -> Answer:
+    def change(
+        self,
+        decide: Callable[[State, Drafted], tuple[State, Answer]],
+        *,
+        dry_run: bool,
+        archived: bool = False,
+    ) -> Answer:
         """Read, decide and append, again if another writer appended first. A dry run appends nothing.
 
-        ``decide`` takes the current state, adds entries to the draft, and returns the next state and the answer.
+        ``decide`` takes the current state, adds entries to the draft, and returns the next state and the answer. ``archived``
+        says whether an archived campaign can be changed so.
         """
         validation.switch("Campaign", dry_run=dry_run)
         until = time.monotonic() + PATIENCE
@@ -157,11 +180,18 @@ class StateHandle(Generic[State, Drafted]):
             while True:
                 before = self.load()
                 draft = self._draft(before)
+                closed = before.archived and not archived
                 try:
                     after, answer = decide(self._prepared(before, draft), draft)
                 except ReplacedError:
                     self._forget_replaced(before)
                     continue
+                except (DataError, ParameterError, ProtocolError):
+                    if closed:
+                        raise archived_error(self._name) from None
+                    raise
+                if draft.entries and closed:
+                    raise archived_error(self._name)
                 if not draft.entries or dry_run:
                     return answer
                 after, change = draft.finish(after)
@@ -308,6 +338,13 @@ def with_packed_rows(state: CampaignState, rows: Mapping[int, PackedRows]) -> Ca
     for seq in state.opened.deliveries:
         whole = transitions.delivered(whole, rows[seq], seq=seq)
     return whole
+
+
+def archived_error(name: str) -> ProtocolError:
+    """Return the error for a change of an archived campaign."""
+    return ProtocolError(
+        f"campaign {name!r} is archived and can only be read; driftpace archive {name} --undo opens it."
+    )
 
 
 def unknown_campaign(name: str, store: Store) -> UnknownCampaignError:

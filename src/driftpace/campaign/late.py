@@ -9,6 +9,7 @@ import numpy as np
 
 from driftpace.campaign.contradictions import find_contradictions, joined_contradictions
 from driftpace.campaign.handle import Draft
+from driftpace.campaign.kept_states import settled_period
 from driftpace.campaign.orders import drawn_by, drawn_in
 from driftpace.campaign.packing import Labels, PackedRows, labels_in, pack_rows, repeated_labels, unpack_rows
 from driftpace.campaign.records import Contradictions, LateRows, Revision
@@ -136,6 +137,13 @@ def _split_where(
                 "deleted."
             )
         ignored, late = sum(len(part.event.y) for part in late.values()), {}
+    settled = settled_period(store, state.definition.name) if late else 0
+    if closed is not None and closed <= settled and late:
+        raise ProtocolError(
+            f"period {closed} is closed, and cannot be absorbed again with late rows: rows of period {settled} were erased."
+        )
+    ignored += sum(len(part.event.y) for period, part in late.items() if period <= settled)
+    late = {period: part for period, part in late.items() if period > settled}
     return SplitRows(
         now=select(packed, places[current]) if current in places else None,
         late=late,
@@ -199,6 +207,7 @@ def outstanding_rows(store: Store, state: CampaignState, *, first: int = 1) -> d
     current = state.state.period
     if not state.definition.keep_rows:
         return {}
+    first = max(first, settled_period(store, state.definition.name) + 1)
     kinds = ("selected", "delivered", "forgotten", "closed", "undone")
     force = LogInForce.of(entries_from(store, state, first, kinds))
     unsettled = unsettled_periods(force.entries)
@@ -251,8 +260,9 @@ def outstanding_ids(store: Store, state: CampaignState) -> frozenset[str]:
     log = store.entries(state.definition.name, limit=state.seq, kinds=("selected", "delivered", "forgotten", "undone"))
     force = LogInForce.of(log)
     drawn: set[str] = set()
+    settled = settled_period(store, state.definition.name)
     for period, seqs in force.draws.items():
-        if period < state.state.period:
+        if settled < period < state.state.period:
             drawn.update(drawn_by(store, state, seqs))
             for data in store.rows(state.definition.name, force.deliveries.get(period, ())).values():
                 drawn.difference_update(unpack_rows(data).ids or ())

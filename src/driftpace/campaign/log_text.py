@@ -33,6 +33,9 @@ TITLES = {
     "revised": "Revised",
     "retrained": "Retrained",
     "upgraded": "Upgraded",
+    "erased": "Erased",
+    "archived": "Archived",
+    "unarchived": "Unarchived",
 }
 MAX_QUOTE = 600
 """Characters of a user's text that a description has; the JSON has all of it."""
@@ -358,6 +361,23 @@ def _upgraded(entry: "Entry") -> Parts:
     return f"Store upgraded from version {body['from']} to {body['to']}", ""
 
 
+def erased_text(*, rows: int, drawn: int, before: int | None) -> str:
+    """Return what was erased, as a phrase.
+
+    >>> erased_text(rows=2, drawn=1, before=None), erased_text(rows=12, drawn=0, before=4)
+    ('Content of 2 rows and 1 drawn id erased', 'Content of 12 rows of the periods before 4 erased')
+    """
+    parts = [plural(rows, "row")] if rows or not drawn else []
+    parts += [plural(drawn, "drawn id")] if drawn else []
+    which = "" if before is None else f" of the periods before {before}"
+    return f"Content of {' and '.join(parts)}{which} erased"
+
+
+def _erased(entry: "Entry") -> Parts:
+    body = entry.body
+    return erased_text(rows=body["rows"], drawn=body["drawn"], before=body["before"]), _because(body)
+
+
 def _unknown(entry: "Entry") -> Parts:
     return f"Entry of an unknown kind: {quoted(entry.kind)}", ""
 
@@ -381,4 +401,7 @@ _PARTS: dict[str, Callable[["Entry"], Parts]] = {
     "revised": _revised,
     "retrained": _retrained,
     "upgraded": _upgraded,
+    "erased": _erased,
+    "archived": lambda entry: ("Campaign archived", _because(entry.body)),
+    "unarchived": lambda entry: ("Archived campaign opened again", _because(entry.body)),
 }

@@ -27,10 +27,11 @@ _SALT = 16
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class PackedRows:
-    """Validated rows with their ids, if they have any."""
+    """Validated rows with their ids, if they have any; ``erased`` counts the rows of a delivery that were deleted."""
 
     event: TellEvent
     ids: tuple[str, ...] | None = None
+    erased: int = 0
 
 
 class KeptRows(NamedTuple):
@@ -100,7 +101,7 @@ def unpack_rows(data: bytes) -> PackedRows:
         )
     except (zlib.error, ValueError, KeyError, TypeError) as error:
         raise StateFileError(f"the rows of a delivery are damaged: {error}.") from None
-    return PackedRows(event=event, ids=ids)
+    return PackedRows(event=event, ids=ids, erased=len(head.get("erased", ())))
 
 
 def ids_of_rows(data: bytes) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
@@ -231,35 +232,49 @@ def salted(data: bytes) -> KeptRows:
     return KeptRows(deflate(json.dumps(head).encode()), _ids_hash(head))
 
 
-def without(data: bytes, ids: Collection[str]) -> tuple[bytes, int]:
-    """Return stored rows or ids without those of ``ids``, whose hashes stay, and how many these were."""
+def without(data: bytes, ids: Collection[str]) -> tuple[bytes, dict[str, str]]:
+    """Return stored rows or ids without those of ``ids``, and the hashes of these, which stay, by their original places.
+
+    >>> kept = pack_ids(["a", "b", "c"])
+    >>> data, erased = without(kept.data, {"b"})
+    >>> unpack_ids(data), list(erased), erased_in(data) == erased, hash_of(data) == kept.hash
+    (('a', 'c'), ['1'], True, True)
+    """
     head, body = _unpacked(data)
-    places = [place for place, row_id in enumerate(head["ids"] or ()) if row_id in ids]
+    places = [place for place, row_id in enumerate(_ids(head)) if row_id in ids]
     if not places:
-        return data, 0
+        return data, {}
+    if "key" not in head and "salts" not in head:
+        raise StateFileError("the rows of a delivery were stored by an earlier version; run driftpace upgrade.")
     gone, leaves, salts = set(places), _leaves(head, body), _salts(head)
     kept = [place for place in range(len(head["ids"])) if place not in gone]
     positions = _positions(head)
-    erased = {**head.get("erased", {}), **{str(positions[place]): leaves[positions[place]].hex() for place in places}}
+    erased = {str(positions[place]): leaves[positions[place]].hex() for place in places}
     after = {name: value for name, value in head.items() if name != "key"}
-    after |= {"erased": erased, "salts": base64.b64encode(b"".join(salts[place] for place in kept)).decode()}
+    after |= {"erased": {**head.get("erased", {}), **erased}}
+    after["salts"] = base64.b64encode(b"".join(salts[place] for place in kept)).decode()
     for name in ("ids", "annotators", "weights"):
         if head.get(name) is not None:
             after[name] = [head[name][place] for place in kept]
     if "arrays" not in head:
-        return deflate(json.dumps(after).encode()), len(places)
+        return deflate(json.dumps(after).encode()), erased
     after["rows"] = len(kept)
     rows = [
         part.tobytes() if name == "earlier_weights" else part.reshape(head["rows"], -1)[kept].tobytes()
         for name, part in _parts(head, body).items()
     ]
-    return _compressed(after, b"".join(rows)), len(places)
+    return _compressed(after, b"".join(rows)), erased
 
 
-def erased_rows(data: bytes) -> int:
-    """Return how many rows were deleted from stored rows or ids."""
+def erased_in(data: bytes) -> dict[str, str]:
+    """Return the hashes of the rows that were deleted from stored rows or ids, by their original places."""
     head = json.loads(inflate(data).partition(b"\n")[0])
-    return len(head.get("erased", ())) if isinstance(head, dict) else 0
+    return dict(head.get("erased", {})) if isinstance(head, dict) else {}
+
+
+def _ids(head: Any) -> Sequence[str]:
+    """Return the ids of rows or of a list; none where rows have none."""
+    return (head["ids"] or ()) if isinstance(head, dict) else head
 
 
 def _salts(head: Mapping[str, Any]) -> list[bytes]:
@@ -282,7 +297,7 @@ def _positions(head: Mapping[str, Any]) -> list[int]:
 def _leaves(head: Mapping[str, Any], body: bytes) -> dict[int, bytes]:
     """Return the hash of each row by its original place, those of deleted rows included."""
     ids, names = head["ids"], head.get("annotators")
-    if "arrays" in head:
+    if "arrays" in head and ids:
         parts = [
             part.reshape(head["rows"], -1) for name, part in _parts(head, body).items() if name != "earlier_weights"
         ]

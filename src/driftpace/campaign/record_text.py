@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 from driftpace.campaign.ledger import Ledger
 from driftpace.campaign.log_text import undone_text
-from driftpace.campaign.records import Order, Receipt, Status, Undone
+from driftpace.campaign.records import Erasure, Order, Receipt, Status, Undone
 from driftpace.campaign.text import (
     Line,
     annotator_lines,
     capitalized,
+    erasure_lines,
+    erasure_sentence,
     lateness_lines,
     order_lines,
     order_sentence,
@@ -22,12 +24,12 @@ from driftpace.formatting import plural
 _LABEL = 10
 
 
-def render(record: Order | Receipt | Undone | Status | Ledger) -> str:
-    """Return an order, a receipt, an undo, a status or a ledger as plain text.
+def render(record: Order | Receipt | Undone | Erasure | Status | Ledger) -> str:
+    """Return an order, a receipt, an undo, an erasure, a status or a ledger as plain text.
 
     Parameters
     ----------
-    record : Order, Receipt, Undone, Status or Ledger
+    record : Order, Receipt, Undone, Erasure, Status or Ledger
         What :class:`driftpace.Campaign` returned.
 
     Returns
@@ -51,6 +53,8 @@ def render(record: Order | Receipt | Undone | Status | Ledger) -> str:
     if isinstance(record, Undone):
         what = undone_text(record.kind, rows=record.rows, period=record.period)
         return _page(f"{what}.", undone_lines(record))
+    if isinstance(record, Erasure):
+        return _page(erasure_sentence(record), erasure_lines(record))
     if isinstance(record, Status):
         return _page(record.todo, _status_lines(record))
     if isinstance(record, Ledger):
@@ -59,7 +63,7 @@ def render(record: Order | Receipt | Undone | Status | Ledger) -> str:
         table = (zip(line, widths, strict=True) for line in (heads, *rows))
         return "\n".join("  ".join(cell.ljust(width) for cell, width in line).rstrip() for line in table)
     raise ParameterError(
-        f"must be an order, a receipt, an undo, a status or a ledger of a campaign; got {type(record).__name__}.",
+        f"must be an order, a receipt, an undo, an erasure, a status or a ledger of a campaign; got {type(record).__name__}.",
         owner="render",
         name="record",
     )

@@ -391,6 +391,40 @@ class Contradictions:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Erasure:
+    """The result of an erasure.
+
+    Parameters
+    ----------
+    entry : int, optional
+        Number of the log entry that records it; None where no rows were found.
+    rows : int
+        Delivered rows whose content was erased, labels of further annotators included.
+    drawn : int
+        Ids erased from lists of drawn rows.
+    entries : tuple of int
+        Log entries that lost rows.
+    periods : tuple of int
+        Their periods.
+    settled : int
+        The last period that cannot be absorbed again, because rows that it needs were erased; 0 where there is none.
+    missing : tuple of str
+        Ids of which no row was found.
+    purged : bool
+        Whether nothing of the rows is left in the files of the store.
+    """
+
+    entry: int | None = None
+    rows: int = 0
+    drawn: int = 0
+    entries: tuple[int, ...] = ()
+    periods: tuple[int, ...] = ()
+    settled: int = 0
+    missing: tuple[str, ...] = ()
+    purged: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Receipt:
     """The result of a delivery.
 
@@ -513,7 +547,7 @@ class Status:
     ``spent`` is the cost of the closed periods, ``committed`` that of the rows received in the open one, ``money_left`` what
     remains after both. A plan that starts with this period, all of its rows included, can spend ``to_plan``. ``lateness`` says
     which rows of closed periods are without a label and what their delay costs; None where labels arrive in time. ``annotators``
-    says how much of the noise is theirs; None where rows have one label each.
+    says how much of the noise is theirs; None where rows have one label each. An ``archived`` campaign can only be read.
     """
 
     name: str
@@ -534,6 +568,7 @@ class Status:
     updated_at: str
     lateness: Lateness | None = None
     annotators: AnnotatorReport | None = None
+    archived: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)

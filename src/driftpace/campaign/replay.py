@@ -14,8 +14,9 @@ from typing import Any
 
 from driftpace.campaign import transitions
 from driftpace.campaign.definition import Definition
+from driftpace.campaign.kept_states import RowsOf, kept_base
 from driftpace.campaign.orders import evaluate, values_with
-from driftpace.campaign.packing import unpack_rows
+from driftpace.campaign.packing import PackedRows, unpack_rows
 from driftpace.campaign.records import Served
 from driftpace.campaign.state import CampaignState, OpenPeriod, request_from_plain
 from driftpace.campaign.transitions import decision_of, undone_by
@@ -28,11 +29,12 @@ from driftpace.tables.encoding import Encoding
 from driftpace.tracker.head_state import HeadState
 from driftpace.tracker.revision import Orders, charged, orders_of, to_decide_again, with_orders
 
-RowsOf = Callable[[int], bytes | None]
-"""Returns the rows of a log entry by its number; None where they were not kept."""
-
 KEPT_STATES = 16
 """States at the start of a period that are kept for the next revision."""
+
+
+class MissingRowsError(StateFileError):
+    """Rows that a computation needs were not kept, or erased."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -60,12 +62,13 @@ def replay(log: Iterable[Entry], rows_of: RowsOf) -> Iterator[tuple[Entry, Campa
         yield step.entry, step.after
 
 
-def steps(log: Iterable[Entry], rows_of: RowsOf) -> Iterator[Step]:
-    """Yield each entry of a log with the states before and after it."""
-    campaign: CampaignState | None = None
-    past: list[Entry] = []
+def steps(log: Iterable[Entry], rows_of: RowsOf, *, start: CampaignState | None = None) -> Iterator[Step]:
+    """Yield each entry of a log with the states before and after it, those after the state ``start`` where it is given."""
+    entries = list(log)
+    campaign, first = start, 0 if start is None else start.seq
+    past = entries[:first]
     cache = StateCache()
-    for entry in log:
+    for entry in entries[first:]:
         past.append(entry)
         before = campaign
         revised: Revised | None = None
@@ -87,7 +90,7 @@ def steps(log: Iterable[Entry], rows_of: RowsOf) -> Iterator[Step]:
 def after(campaign: CampaignState, entry: Entry, rows_of: RowsOf) -> CampaignState:
     """Return the state after one more entry that does not change the past."""
     if entry.kind == "delivered":
-        campaign = transitions.delivered(campaign, unpack_rows(_kept(rows_of, entry.seq)), seq=entry.seq)
+        campaign = transitions.delivered(campaign, _kept(rows_of, entry.seq), seq=entry.seq)
         campaign = transitions.dated(transitions.encoded(campaign, entry.body), entry.body)
     elif entry.kind == "retrained":
         campaign = transitions.retrained(campaign, model_of(entry, rows_of))
@@ -115,11 +118,14 @@ def _check_model(campaign: CampaignState) -> None:
         campaign.state.base.data()
 
 
-def _kept(rows_of: RowsOf, seq: int) -> bytes:
+def _kept(rows_of: RowsOf, seq: int) -> PackedRows:
     rows = rows_of(seq)
     if rows is None:
-        raise StateFileError(f"entry {seq} delivered rows that were not kept: keep_rows is off.")
-    return rows
+        raise MissingRowsError(f"entry {seq} delivered rows that were not kept: keep_rows is off, or they were erased.")
+    packed = unpack_rows(rows)
+    if packed.erased:
+        raise MissingRowsError(f"entry {seq} delivered rows of which {packed.erased:,} were erased.")
+    return packed
 
 
 def _certified(campaign: CampaignState, body: Mapping[str, Any]) -> CampaignState:
@@ -145,6 +151,9 @@ _TRANSITIONS: Mapping[str, Callable[[CampaignState, Entry, Mapping[str, Any]], C
     "imported": lambda campaign, _, body: transitions.imported(campaign, body["name"]),
     "revised": lambda campaign, _, __: campaign,
     "upgraded": lambda campaign, _, __: campaign,
+    "erased": lambda campaign, _, __: campaign,
+    "archived": lambda campaign, _, __: replace(campaign, archived=True),
+    "unarchived": lambda campaign, _, __: replace(campaign, archived=False),
 }
 """The state after each kind of entry, but "delivered", which needs its rows, and those that change the past."""
 
@@ -309,16 +318,34 @@ def _open_again(before: CampaignState, force: LogInForce, rows_of: RowsOf) -> Ca
 def _gathered(state: CampaignState, force: LogInForce, period: int, rows_of: RowsOf) -> CampaignState:
     """Return the open period with its deliveries that are in force."""
     for seq in force.deliveries.get(period, ()):
-        packed = unpack_rows(_kept(rows_of, seq))
+        packed = _kept(rows_of, seq)
         packed = replace(packed, event=replace(packed.event, late=force.late.get(seq, 0)))
         state = transitions.delivered(state, packed, seq=seq)
     return state
 
 
-def _absorb_all(
-    log: Sequence[Entry], force: LogInForce, rows_of: RowsOf, cache: StateCache, first: int
+def state_after(log: Sequence[Entry], rows_of: RowsOf, period: int) -> CampaignState:
+    """Return the state after a closed period, as the log in force leads to it."""
+    return _absorb_all(log, LogInForce.of(log), rows_of, StateCache(), period, last=period)[0]
+
+
+def reports_since(
+    log: Sequence[Entry], rows_of: RowsOf, period: int
 ) -> tuple[CampaignState, tuple[tuple[StepReport, Served | None], ...]]:
-    """Absorb the closed periods again; return the state after them, and the reports from period ``first`` on."""
+    """Return the state after all closed periods, and the reports after ``period``, as the log in force leads to them."""
+    return _absorb_all(log, LogInForce.of(log), rows_of, StateCache(), period + 1)
+
+
+def _absorb_all(
+    log: Sequence[Entry],
+    force: LogInForce,
+    rows_of: RowsOf,
+    cache: StateCache,
+    first: int,
+    *,
+    last: int | None = None,
+) -> tuple[CampaignState, tuple[tuple[StepReport, Served | None], ...]]:
+    """Absorb the closed periods again, up to ``last``; return the state after them, and the reports from ``first`` on."""
     steps: list[tuple[Entry, tuple[Any, ...]]] = []
     path: tuple[Any, ...] = ()
     for entry in force.entries:
@@ -329,8 +356,10 @@ def _absorb_all(
         else:
             continue
         steps.append((entry, path))
-    state, start = with_first_base(transitions.created(log[0]), log[0], rows_of), 0
-    for place in range(len(steps), 0, -1):
+        if entry.kind == "closed" and entry.body["period"] == last:
+            break
+    state, start = _start(log, force, [entry for entry, _ in steps], rows_of, first)
+    for place in range(len(steps), start, -1):
         entry, path = steps[place - 1]
         if path in cache.states and not (entry.kind == "closed" and entry.body["period"] >= first):
             state, start = cache.states[path], place
@@ -353,6 +382,21 @@ def _absorb_all(
             if body["period"] >= first and state.last is not None:
                 reports.append((state.last, served))
     return state, tuple(reports)
+
+
+def _start(
+    log: Sequence[Entry], force: LogInForce, closings: Sequence[Entry], rows_of: RowsOf, first: int
+) -> tuple[CampaignState, int]:
+    """Return the state to absorb periods from, and how many of the steps led to it: none, or those before rows were erased."""
+    kept = kept_base(log, rows_of)
+    if kept is None:
+        return with_first_base(transitions.created(log[0]), log[0], rows_of), 0
+    period, state = kept
+    if first <= period:
+        raise MissingRowsError(f"period {first} cannot be absorbed again: rows of periods up to {period} were erased.")
+    place = next(at for at, one in enumerate(closings) if one.kind == "closed" and one.body["period"] == period)
+    earlier = tuple(entry for entry in force.entries if entry.seq < closings[place].seq)
+    return replace(state, definition=_definition(log[0], state, replace(force, entries=earlier))), place + 1
 
 
 def _absorbed(

@@ -9,6 +9,7 @@ from typing import Any
 from driftpace.campaign.records import (
     Contradictions,
     Decision,
+    Erasure,
     Lateness,
     LedgerRow,
     Order,
@@ -32,7 +33,7 @@ from driftpace.records import (
 from driftpace.storage.base import Entry, Head
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 
-_LEFT_OUT = ("tracker", "fleet", "request", "report", "reports", "orders", "history", "encoding")
+_LEFT_OUT = ("tracker", "fleet", "request", "report", "reports", "orders", "history", "encoding", "erased")
 """Parts of a log entry that only a replay needs, or that have their own JSON form."""
 
 
@@ -139,6 +140,12 @@ def undone_json(undone: Undone) -> dict[str, Any]:
         "order": None if undone.order is None else order_json(undone.order),
         "trained": undone.trained,
     }
+
+
+def erasure_json(erasure: Erasure) -> dict[str, Any]:
+    """Return an erasure."""
+    values = {name: getattr(erasure, name) for name in Erasure.__slots__}
+    return {**values, **{name: list(values[name]) for name in ("entries", "periods", "missing")}}
 
 
 def revision_json(revision: Revision | None) -> dict[str, Any] | None:
@@ -267,6 +274,7 @@ def status_json(status: Status) -> dict[str, Any]:
         "updated_at": status.updated_at,
         "lateness": None if status.lateness is None else lateness_json(status.lateness),
         "annotators": None if status.annotators is None else annotators_json(status.annotators),
+        "archived": status.archived,
     }
 
 
@@ -321,6 +329,7 @@ def head_json(head: Head) -> dict[str, Any]:
     return {
         "name": head.name,
         "entries": head.seq,
+        "archived": False,
         **head.summary,
         "created_at": head.created_at,
         "updated_at": head.updated_at,

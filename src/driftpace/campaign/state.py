@@ -51,7 +51,7 @@ class CampaignState:
     """The state after log entry ``seq``; ``rows`` counts those of the closed periods, ``label_sums`` is what their labels show.
 
     ``encoding`` says how columns are encoded, where the first rows and not the definition have shown it. ``method_number`` is that
-    of the version that computed the state.
+    of the version that computed the state. An ``archived`` campaign is not changed.
     """
 
     seq: int
@@ -66,6 +66,7 @@ class CampaignState:
     encoding: Encoding | None = None
     label_sums: LabelSums | None = None
     method_number: int = METHOD
+    archived: bool = False
 
     @property
     def order(self) -> Order | None:
@@ -119,6 +120,7 @@ def packed_checkpoint(campaign: CampaignState) -> tuple[bytes, str]:
         "rows": campaign.rows,
         "label_sums": encode(campaign.label_sums),
         "encoding": None if campaign.encoding is None else campaign.encoding.to_values(),
+        **({"archived": True} if campaign.archived else {}),
     }
     content = _json(body)
     return deflate(content), hashlib.sha256(content).hexdigest()
@@ -156,6 +158,7 @@ def from_checkpoint(seq: int, data: bytes) -> CampaignState:
             encoding=None if body["encoding"] is None else Encoding.of(body["encoding"]),
             label_sums=decode(body["label_sums"]),
             method_number=body["tracker"]["numbers"]["method"],
+            archived=body.get("archived", False),
         )
     except (zlib.error, *SHAPE_ERRORS) as error:
         raise StateFileError(f"the checkpoint of the campaign cannot be read: {str(error).rstrip('.')}.") from None
@@ -232,7 +235,8 @@ def arrays_agree(left: npt.ArrayLike, right: npt.ArrayLike) -> bool:
 def states_agree(left: CampaignState, right: CampaignState) -> bool:
     """Return whether two states are equal, numbers up to rounding."""
     same = all(
-        getattr(left, name) == getattr(right, name) for name in ("seq", "definition", "last_key", "rows", "encoding")
+        getattr(left, name) == getattr(right, name)
+        for name in ("seq", "definition", "last_key", "rows", "encoding", "archived")
     )
     return (
         same

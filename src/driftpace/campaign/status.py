@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # importing the state imports the tracker
     from driftpace.campaign.state import CampaignState
     from driftpace.storage.base import Entry, Head
 
+ARCHIVED = "Archived: it can be read, and opened again."
+"""The next step of an archived campaign."""
+
 
 def stage(campaign: "CampaignState") -> Stage:
     """Return the stage of the campaign."""
@@ -29,6 +32,8 @@ def stage(campaign: "CampaignState") -> Stage:
 
 def todo(campaign: "CampaignState") -> str:
     """Return the next step as a sentence."""
+    if campaign.archived:
+        return ARCHIVED
     order = campaign.order
     if order is None:
         return f"Ask how many rows period {campaign.state.period} needs."
@@ -102,6 +107,7 @@ def status(campaign: "CampaignState", *, updated_at: str, lateness: Lateness | N
         updated_at=updated_at,
         lateness=lateness,
         annotators=annotators(campaign.definition.to_values(), campaign.label_sums),
+        archived=campaign.archived,
     )
 
 
@@ -130,6 +136,7 @@ def summary(campaign: "CampaignState") -> dict[str, Any]:
         },
         "delay": campaign.definition.delay,
         "description": campaign.definition.description,
+        **({"archived": True} if campaign.archived else {}),
     }
 
 

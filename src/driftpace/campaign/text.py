@@ -8,7 +8,7 @@ from driftpace.formatting import known_number, plural, rows_and_labels
 from driftpace.records.requests import MEASURED_RISK
 
 if TYPE_CHECKING:
-    from driftpace.campaign.records import Lateness, Order, Receipt, Undone
+    from driftpace.campaign.records import Erasure, Lateness, Order, Receipt, Undone
     from driftpace.records import AnnotatorReport, Assumption, Audit, Outcome, Retraining, StepReport
 
 Line = tuple[str, str]
@@ -249,6 +249,40 @@ def annotator_lines(report: "AnnotatorReport | None", order: "Order | None" = No
         )
         lines.append(("", f"Have {rows} labelled {times}, by different people"))
     return lines + [("Warning", f"annotators: {sentence}") for sentence in report.warnings]
+
+
+def erasure_sentence(erasure: "Erasure") -> str:
+    """Return what was erased.
+
+    >>> from driftpace.campaign.records import Erasure
+    >>> erasure_sentence(Erasure()), erasure_sentence(Erasure(entry=9, rows=2, drawn=1, periods=(3,)))
+    ('No rows were found.', 'Content of 2 rows and 1 drawn id of period 3 erased.')
+    """
+    if erasure.entry is None:
+        return "No rows were found."
+    parts = [plural(erasure.rows, "row")] if erasure.rows or not erasure.drawn else []
+    parts += [plural(erasure.drawn, "drawn id")] if erasure.drawn else []
+    first, last = erasure.periods[0], erasure.periods[-1]
+    which = f"period {first}" if first == last else f"periods {first} to {last}"
+    return f"Content of {' and '.join(parts)} of {which} erased."
+
+
+def erasure_lines(erasure: "Erasure") -> list[Line]:
+    """Return what an erasure means from now on."""
+    lines: list[Line] = []
+    if erasure.missing:
+        more = len(erasure.missing) - 10
+        names = ", ".join([*map(repr, erasure.missing[:10]), *([f"{more:,} others"] if more > 0 else [])])
+        lines.append(("Missing", f"no stored row has the id {names}"))
+    if erasure.entry is None:
+        return lines
+    if erasure.settled:
+        lines.append(("Settled", f"nothing up to the end of period {erasure.settled} can change any more"))
+    lines.append(("Elsewhere", "backups, exports, files and models made before still have what they had"))
+    if not erasure.purged:
+        until = "all processes have closed the store (SQLite), or VACUUM FULL of its tables (PostgreSQL)"
+        lines.append(("Warning", f"deleted content stays in files until {until}"))
+    return lines
 
 
 def undone_lines(undone: "Undone") -> list[Line]:

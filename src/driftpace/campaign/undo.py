@@ -10,10 +10,11 @@ from decimal import Decimal
 from typing import Any
 
 from driftpace.campaign.handle import Draft
+from driftpace.campaign.kept_states import RowsOf, settled_in
 from driftpace.campaign.orders import ask_again, served_to_plain
-from driftpace.campaign.packing import Labels, labels_in, repeated_labels, unpack_rows
+from driftpace.campaign.packing import Labels, erased_in, labels_in, repeated_labels, unpack_rows
 from driftpace.campaign.records import Revision, Undone
-from driftpace.campaign.replay import LogInForce, Revised, RowsOf, revise
+from driftpace.campaign.replay import LogInForce, Revised, revise
 from driftpace.campaign.state import CampaignState, fingerprint
 from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import undone_by
@@ -31,6 +32,9 @@ _FACTS = {
     "imported": "it records where the campaign is from",
     "upgraded": "it records the version of the store",
     "revised": "it is the result of another entry; undo that one",
+    "erased": "what was erased is gone",
+    "archived": "use driftpace archive --undo",
+    "unarchived": "use driftpace archive",
 }
 """Why entries of a kind cannot be undone."""
 
@@ -321,6 +325,11 @@ def _check_rows(state: CampaignState, log: Sequence[Entry], plan: _Plan, rows_of
             f"period {first} cannot be absorbed again: keep_rows is off, so the rows of closed periods were deleted; only what "
             "happened in the open period can be undone."
         )
+    settled = settled_in(log)
+    if first <= settled:
+        raise ProtocolError(
+            f"period {first} cannot be absorbed again: rows of period {settled} were erased, so nothing up to its end can change."
+        )
     gone = {entry.seq for entry in plan.entries}
     undone = Entry(kind="undone", body={"entries": sorted(gone)}, at="", seq=len(log) + 1)
     before, after = LogInForce.of(log), LogInForce.of([*log, undone])
@@ -328,8 +337,11 @@ def _check_rows(state: CampaignState, log: Sequence[Entry], plan: _Plan, rows_of
         back = [seq for seq in seqs if seq not in before.deliveries.get(one, ())]
         if any(rows_of(seq) is None for seq in back):
             raise ProtocolError(
-                f"the rows of entry {back[0]} were deleted, because keep_rows is off; deliver them again."
+                f"the rows of entry {back[0]} were deleted, by an erasure or because keep_rows is off; deliver them again."
             )
+        erased = next((seq for seq in back if erased_in(rows_of(seq) or b"")), None)
+        if erased is not None:
+            raise ProtocolError(f"rows of entry {erased} were erased; deliver the others again.")
         other = next((seq for seq in back if not _fits(state, rows_of(seq) or b"")), None)
         if other is not None:
             raise ProtocolError(

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from driftpace.campaign.handle import CampaignHandle, unknown_campaign, utc_now, with_state_hash
+from driftpace.campaign.handle import CampaignHandle, archived_error, unknown_campaign, utc_now, with_state_hash
+from driftpace.campaign.kept_states import pack_states
 from driftpace.campaign.records import CheckVerdict
 from driftpace.campaign.state import from_checkpoint, packed_checkpoint
 from driftpace.campaign.status import summary
@@ -192,6 +193,8 @@ def change_method(store: Store, name: str, *, who: str = "", dry_run: bool = Fal
     number = from_checkpoint(*record).method_number
     if number == METHOD:
         return None
+    if from_checkpoint(*record).archived:
+        raise archived_error(name)
     if not dry_run:
         _append(store, name, {"from": number, "method": METHOD, "rows": {}, "who": who}, method=METHOD)
     return number
@@ -200,12 +203,19 @@ def change_method(store: Store, name: str, *, who: str = "", dry_run: bool = Fal
 def _append(
     store: Store, name: str, body: dict[str, Any], *, method: int | None = None, put: dict[int, bytes] | None = None
 ) -> None:
-    """Append an entry "upgraded", which changes nothing but the number of the method; raise ConflictError if others wrote."""
+    """Append an entry "upgraded", which changes nothing but the number of the method; raise ConflictError if others wrote.
+
+    A change of the method keeps the state, from which doctor computes what follows.
+    """
     state = CampaignHandle(name, store).load()
     state = replace(state, seq=state.seq + 1, method_number=state.method_number if method is None else method)
     checkpoint, digest = packed_checkpoint(state)
     entry = Entry(kind="upgraded", body=body, at=utc_now())
     change = Change(
-        entries=with_state_hash([entry], digest), checkpoint=checkpoint, summary=summary(state), put_rows=put or {}
+        entries=with_state_hash([entry], digest),
+        checkpoint=checkpoint,
+        summary=summary(state),
+        rows={} if method is None else {0: pack_states(checkpoint)},
+        put_rows=put or {},
     )
     store.append(name, state.seq - 1, change)

@@ -55,6 +55,8 @@ COMMANDS = {
     "log": CommandSpec("history", "log", "Show the event log of a campaign.", CAMPAIGNS),
     "export": CommandSpec("export_import", "export", "Export a campaign to a file.", CAMPAIGNS),
     "import": CommandSpec("export_import", "import_campaign", "Import a campaign from an exported file.", CAMPAIGNS),
+    "archive": CommandSpec("erase", "archive", "Archive a campaign that is over, or open it again.", CAMPAIGNS),
+    "erase": CommandSpec("erase", "erase", "Erase the rows of persons by their ids, or of old periods.", CAMPAIGNS),
     "remove": CommandSpec("campaigns", "remove", "Remove a campaign with its log and rows.", CAMPAIGNS),
     "backup": CommandSpec(
         "backup", "backup", "Back up a store to one file, while others go on working with it.", STORE

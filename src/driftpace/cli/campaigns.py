@@ -29,6 +29,7 @@ _CSV_COLUMNS = (
     "updated_at",
     "description",
     "delay",
+    "archived",
 )
 
 
@@ -37,6 +38,9 @@ def list_campaigns(
         str, typer.Option(help="Only names that contain this text, ignoring case.", show_default=False)
     ] = "",
     limit: Annotated[int | None, typer.Option(help="Maximum number of campaigns.", min=1, show_default=False)] = None,
+    archived: Annotated[
+        bool, typer.Option("--archived", help="Those that are archived, which are left out otherwise.")
+    ] = False,
     form: ShownList = ListForm.TABLE,
     storage: Storage = None,
 ) -> None:
@@ -44,20 +48,25 @@ def list_campaigns(
 
     Example: driftpace list --search churn
     """
-    print_campaigns(storage, search=search, limit=None if limit is None else min(limit, MAX_COUNT), form=form)
+    print_campaigns(
+        storage, search=search, limit=None if limit is None else min(limit, MAX_COUNT), form=form, archived=archived
+    )
 
 
-def print_campaigns(storage: str | None, *, search: str, limit: int | None, form: ListForm) -> None:
-    """Print the campaigns by name."""
+def print_campaigns(
+    storage: str | None, *, search: str, limit: int | None, form: ListForm, archived: bool = False
+) -> None:
+    """Print the campaigns by name, or those that are archived."""
     from driftpace.cli.output import flat, print_csv, print_json, print_table
     from driftpace.cli.stores import opened_to_read
 
     with opened_to_read(storage) as store:
-        heads = store.heads(search=search, limit=limit)
+        heads = store.heads(search=search, limit=limit, archived=archived)
     if form is ListForm.TABLE:
         if not heads:
-            none = f"No campaign has {search!r} in its name."
-            print(none if search else "No campaigns yet: create one with driftpace init NAME.")
+            none = f"No {'archived ' if archived else ''}campaign has {search!r} in its name."
+            none = "No campaign is archived." if archived and not search else none
+            print(none if search or archived else "No campaigns yet: create one with driftpace init NAME.")
             return
         rows = [
             (

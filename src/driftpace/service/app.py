@@ -26,7 +26,7 @@ from driftpace.service.middleware import (
     DrainBodyMiddleware,
     HeadMiddleware,
 )
-from driftpace.service.routes import campaigns, deliveries, docs, fleets, orders, system, tables
+from driftpace.service.routes import archive, campaigns, deliveries, docs, fleets, orders, system, tables
 from driftpace.service.state import Service
 from driftpace.storage.base import Store
 
@@ -75,7 +75,7 @@ def create_app(
         ],
     )
     app.state.service = service
-    modules = (campaigns, orders, deliveries, fleets, tables, system, docs)
+    modules = (campaigns, orders, deliveries, archive, fleets, tables, system, docs)
     routers = [dashboard_routes.static_router, *([dashboard_routes.router] if dashboard else [])]
     routers += [module.router for module in modules]
     for router in routers:

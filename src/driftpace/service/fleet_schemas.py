@@ -147,6 +147,7 @@ class FleetStatusResponse(ResponseModel):
     entries: int
     created_at: str
     updated_at: str
+    archived: bool
     order: FleetOrderResponse | None
     last: FleetPeriodResponse | None
     totals: TotalsResponse

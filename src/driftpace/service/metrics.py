@@ -23,7 +23,9 @@ _MOST_FLEETS = 100
 class Listed(Protocol):
     """What lists the heads of campaigns, such as a store."""
 
-    def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
+    def heads(
+        self, *, after: str = "", limit: int | None = None, search: str = "", archived: bool | None = None
+    ) -> list[Head]:
         """Return heads ordered by name."""
         ...
 
@@ -125,8 +127,8 @@ class Metrics:
 
 
 def all_heads(store: Listed) -> list[Head]:
-    """Return the heads of all campaigns, read in pages."""
+    """Return the heads of all campaigns that are not archived, read in pages."""
     heads: list[Head] = []
-    while page := store.heads(after=heads[-1].name if heads else "", limit=_PAGE):
+    while page := store.heads(after=heads[-1].name if heads else "", limit=_PAGE, archived=False):
         heads += page
     return heads

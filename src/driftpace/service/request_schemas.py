@@ -320,6 +320,24 @@ class UndoRequest(RequestModel):
     reason: Reason
 
 
+class EraseRequest(RequestModel):
+    """What to erase (rows by their ids, or all rows of old periods), and why; ``dry_run`` says what it would be."""
+
+    model_config = _one_of("ids", "before", "older_than")
+
+    ids: Annotated[list[Word], Field(min_length=1, max_length=10_000)] | None = None
+    before: Period | Key | None = None
+    older_than: Annotated[int, Field(ge=0, le=100_000), WHOLE] | None = None
+    reason: Reason
+    dry_run: bool = False
+
+
+class ArchiveRequest(RequestModel):
+    """Why a campaign is archived, or opened again."""
+
+    reason: Annotated[str, Field(max_length=2000, pattern=_TEXT)] = ""
+
+
 class RetrainRequest(RequestModel):
     """The reason for training the base model again."""
 

@@ -308,6 +308,19 @@ class UndoneResponse(ResponseModel):
     trained: int | None
 
 
+class ErasureResponse(ResponseModel):
+    """The result of an erasure; ``entry`` is null where no rows were found, and nothing up to period ``settled`` can change."""
+
+    entry: int | None
+    rows: int
+    drawn: int
+    entries: list[int]
+    periods: list[int]
+    settled: int
+    missing: list[str]
+    purged: bool
+
+
 class LateRowsResponse(ResponseModel):
     """Rows for a closed period, absorbed into it."""
 
@@ -450,6 +463,7 @@ class StatusResponse(ResponseModel):
     updated_at: str
     lateness: LatenessResponse | None
     annotators: AnnotatorsResponse | None
+    archived: bool
 
 
 class LastResponse(ResponseModel):
@@ -477,6 +491,7 @@ class HeadResponse(ResponseModel):
 
     name: str
     entries: int
+    archived: bool
     period: int
     key: str | None
     stage: Literal["ask", "labels", "close"]

@@ -38,11 +38,13 @@ class FailFastStore(Protocol):
 class ListedCampaigns(Protocol):
     """What a list of campaigns needs of a store."""
 
-    def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
+    def heads(
+        self, *, after: str = "", limit: int | None = None, search: str = "", archived: bool | None = None
+    ) -> list[Head]:
         """Return heads ordered by name."""
         ...
 
-    def count(self, *, search: str = "") -> int:
+    def count(self, *, search: str = "", archived: bool | None = None) -> int:
         """Return the number of campaigns."""
         ...
 
@@ -63,15 +65,18 @@ class VisibleCampaigns:
         self._store = store
         self._names = sorted(names)
 
-    def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
+    def heads(
+        self, *, after: str = "", limit: int | None = None, search: str = "", archived: bool | None = None
+    ) -> list[Head]:
         """Return heads ordered by name."""
         names = (name for name in self._names if name > after and search.lower() in name.lower())
-        found = (self._store.head(name) for name in names)
-        return list(islice((head for head in found if head is not None), limit))
+        found = (head for name in names if (head := self._store.head(name)) is not None)
+        chosen = (head for head in found if archived in (None, head.summary.get("archived", False)))
+        return list(islice(chosen, limit))
 
-    def count(self, *, search: str = "") -> int:
+    def count(self, *, search: str = "", archived: bool | None = None) -> int:
         """Return the number of campaigns."""
-        return len(self.heads(search=search))
+        return len(self.heads(search=search, archived=archived))
 
 
 Opened = TypeVar("Opened")

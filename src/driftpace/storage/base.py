@@ -74,6 +74,8 @@ class Change:
         Numbers of log entries whose rows are deleted.
     put_rows : mapping of int to bytes
         Rows that replace those of earlier entries, by the number of the entry.
+    drop_refusals : bool
+        Whether the refused deliveries that are noted beside the log are deleted.
     """
 
     entries: Sequence[Entry]
@@ -82,6 +84,7 @@ class Change:
     rows: Mapping[int, bytes] = field(default_factory=dict)
     drop_rows: Sequence[int] = ()
     put_rows: Mapping[int, bytes] = field(default_factory=dict)
+    drop_refusals: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -178,12 +181,17 @@ class Store(Protocol):
         """Return the head of a campaign; None if there is none."""
         ...
 
-    def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
-        """Return heads ordered by name, after the name ``after``, whose name contains ``search`` (case-insensitive)."""
+    def heads(
+        self, *, after: str = "", limit: int | None = None, search: str = "", archived: bool | None = None
+    ) -> list[Head]:
+        """Return heads ordered by name, after the name ``after``, whose name contains ``search`` (case-insensitive).
+
+        ``archived`` chooses those whose summary has, or does not have, ``"archived": true``.
+        """
         ...
 
-    def count(self, *, search: str = "") -> int:
-        """Return the number of campaigns whose name contains ``search``."""
+    def count(self, *, search: str = "", archived: bool | None = None) -> int:
+        """Return the number of campaigns that :meth:`heads` would return."""
         ...
 
     def entries(
@@ -246,6 +254,10 @@ class Store(Protocol):
 
     def remove_value(self, kind: str, key: str) -> bool:
         """Delete a value; return whether there was one."""
+        ...
+
+    def purge(self) -> bool:
+        """Remove what deleted rows left behind in files, such as a write-ahead log; return whether nothing is left there."""
         ...
 
     def ping(self) -> None:

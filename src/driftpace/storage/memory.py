@@ -94,17 +94,20 @@ class MemoryStore:
             record = self._campaigns.get(name)
             return None if record is None else _head(name, record)
 
-    def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
+    def heads(
+        self, *, after: str = "", limit: int | None = None, search: str = "", archived: bool | None = None
+    ) -> list[Head]:
         """Return heads ordered by name."""
         require_after(after)
         with self._lock:
             names = [name for name in sorted(self._campaigns) if name > after and search.lower() in name.lower()]
-            return [_head(name, self._campaigns[name]) for name in names[: up_to(limit)]]
+            found = [_head(name, self._campaigns[name]) for name in names]
+        chosen = [head for head in found if archived in (None, head.summary.get("archived", False))]
+        return chosen[: up_to(limit)]
 
-    def count(self, *, search: str = "") -> int:
+    def count(self, *, search: str = "", archived: bool | None = None) -> int:
         """Return the number of campaigns."""
-        with self._lock:
-            return sum(search.lower() in name.lower() for name in self._campaigns)
+        return len(self.heads(search=search, archived=archived))
 
     def entries(
         self, name: str, *, after: int = 0, limit: int | None = None, kinds: Sequence[str] | None = None
@@ -201,6 +204,10 @@ class MemoryStore:
         with self._lock:
             return self._values.pop((kind, key), None) is not None
 
+    def purge(self) -> bool:
+        """Do nothing: memory has no files."""
+        return True
+
     def ping(self) -> None:
         """Do nothing: memory is always available."""
 
@@ -239,6 +246,8 @@ class _ValidChange:
         record.rows |= {seq: bytes(data) for seq, data in change.put_rows.items() if seq in record.rows}
         for seq in change.drop_rows:
             record.rows.pop(seq, None)
+        if change.drop_refusals:
+            record.refusals = []
         record.checkpoint, record.summary = bytes(change.checkpoint), self.summary
 
 

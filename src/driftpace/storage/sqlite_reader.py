@@ -63,10 +63,14 @@ class SqliteReader:
         rows = self._all(f"{_HEAD} WHERE name = ?", name)
         return read_head(rows[0]) if rows else None
 
-    def heads(self, *, search: str = "", limit: int | None = None) -> list[Head]:
-        """Return campaigns by name, those whose name contains ``search`` (ignoring case)."""
+    def heads(self, *, search: str = "", limit: int | None = None, archived: bool | None = None) -> list[Head]:
+        """Return campaigns by name, those whose name contains ``search`` (ignoring case), archived ones or others."""
+        marked = "" if archived is None else f"AND instr(summary, ?) {'>' if archived else '='} 0 "
         rows = self._all(
-            f"{_HEAD} WHERE instr(lowered, ?) ORDER BY name LIMIT ?", search.lower(), -1 if limit is None else limit
+            f"{_HEAD} WHERE instr(lowered, ?) {marked}ORDER BY name LIMIT ?",
+            search.lower(),
+            *(() if archived is None else ('"archived":true',)),
+            -1 if limit is None else limit,
         )
         return [read_head(row) for row in rows]
 

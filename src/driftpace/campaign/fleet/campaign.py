@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from driftpace import validation
+from driftpace.campaign.archive import archive
 from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.fleet import actions
 from driftpace.campaign.fleet.changes import CHANGES, Engine, created, packed, replay, selected, unpacked
@@ -18,7 +19,7 @@ from driftpace.campaign.fleet.sampling import FleetSample, draw, drawn_in, segme
 from driftpace.campaign.fleet.state import FleetCampaignState, StoredSegments, first_fleet
 from driftpace.campaign.fleet.status import status
 from driftpace.campaign.fleet.table import SegmentTable
-from driftpace.campaign.handle import check_key, check_reason, unknown_campaign, utc_now
+from driftpace.campaign.handle import check_key, check_reason, check_text, unknown_campaign, utc_now
 from driftpace.campaign.prediction import predicted
 from driftpace.campaign.records import Predicted
 from driftpace.campaign.schema import current_encoding, read_table, text_columns
@@ -443,6 +444,33 @@ class FleetCampaign:
             )
 
         return self._handle.change(decide, dry_run=dry_run)
+
+    def archive(self, *, reason: str = "", who: str = "", dry_run: bool = False) -> FleetStatus:
+        """Archive the campaign: it can be read, all changes are refused, and lists leave it out.
+
+        Parameters
+        ----------
+        reason : str
+            Recorded in the log.
+        who, dry_run
+            See :meth:`ask`.
+        """
+        return self._archive(True, "FleetCampaign.archive", reason, who, dry_run)
+
+    def unarchive(self, *, reason: str = "", who: str = "", dry_run: bool = False) -> FleetStatus:
+        """Open an archived campaign again, as it was. Parameters as in :meth:`archive`."""
+        return self._archive(False, "FleetCampaign.unarchive", reason, who, dry_run)
+
+    def _archive(self, archived: bool, owner: str, reason: str, who: str, dry_run: bool) -> FleetStatus:
+        why = check_text(owner, "reason", reason)
+
+        def decide(state: FleetCampaignState, draft: FleetDraft) -> tuple[FleetCampaignState, FleetStatus]:
+            made = archive(state, draft, period=state.fleet.period, archived=archived, reason=why, who=who)
+            if not draft.entries:
+                return state, self.status()
+            return made, status(replace(made, seq=draft.next_seq - 1), updated_at=draft.at)
+
+        return self._handle.change(decide, dry_run=dry_run, archived=True)
 
     def _undo_target(
         self, state: FleetCampaignState, entry: int | None, delivery: str | None, period: int | None

@@ -21,7 +21,7 @@ from driftpace.storage.base import Entry
 from driftpace.storage.inflate import deflate, inflate
 from driftpace.tables import Encoding
 
-CHANGES = ("added", "asked", "delivered", "selected", "budgeted", "closed", "undone")
+CHANGES = ("added", "asked", "delivered", "selected", "budgeted", "closed", "undone", "archived", "unarchived")
 """Kinds of entries that change a fleet campaign."""
 
 PRICES = ("fixed", "per_sample", "minimum", "order_price", "currency")
@@ -187,6 +187,8 @@ def after(state: FleetCampaignState, entry: Entry, rows_of: ReadRows, engine: En
         state = budgeted(state, body["money"], body["periods"], body["prices"], engine)
     elif entry.kind == "selected":
         state = selected(state, entry.seq)
+    elif entry.kind in ("archived", "unarchived"):
+        state = replace(state, archived=entry.kind == "archived")
     else:
         raise StateFileError(f"entry {entry.seq} is {entry.kind!r}, which this version cannot read.")
     return replace(state, seq=entry.seq)

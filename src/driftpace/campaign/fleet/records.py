@@ -222,6 +222,8 @@ class FleetStatus:
         Entries of the log.
     created_at, updated_at : str
         UTC.
+    archived : bool
+        Whether it can only be read.
     """
 
     name: str
@@ -240,3 +242,4 @@ class FleetStatus:
     entries: int
     created_at: str
     updated_at: str
+    archived: bool = False

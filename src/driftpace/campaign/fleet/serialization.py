@@ -68,6 +68,7 @@ def status_json(status: FleetStatus, *, segments: bool = True) -> dict[str, Any]
         "entries": status.entries,
         "created_at": status.created_at,
         "updated_at": status.updated_at,
+        "archived": status.archived,
         "order": None if status.order is None else order_json(status.order, segments=False),
         "last": None if status.last is None else period_json(status.last),
         "totals": status.segments.totals().to_values(),

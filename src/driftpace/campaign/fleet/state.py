@@ -109,6 +109,7 @@ class FleetCampaignState:
     """The state after log entry ``seq``; ``rows`` counts those of the closed periods.
 
     ``start`` is the state at the start of the open period, and ``before`` that at the start of the one closed last.
+    An ``archived`` campaign is not changed.
     """
 
     seq: int
@@ -121,6 +122,7 @@ class FleetCampaignState:
     rows: int = 0
     start: Snapshot | None = None
     before: Snapshot | None = None
+    archived: bool = False
 
     @property
     def order(self) -> FleetOrder | None:
@@ -207,6 +209,7 @@ def record_of(state: FleetCampaignState) -> dict[str, Any]:
         },
         "last": None if state.last is None else state.last.to_values(),
         "rows": state.rows,
+        **({"archived": True} if state.archived else {}),
     }
 
 
@@ -271,6 +274,7 @@ def _of_record(seq: int, body: Mapping[str, Any], refs: Sequence[int], read: Rea
         ),
         last=None if last is None else FleetPeriod.of(last),
         rows=int(body["rows"]),
+        archived=body.get("archived", False),
     )
 
 

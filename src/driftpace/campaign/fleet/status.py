@@ -5,6 +5,7 @@ from typing import Any
 from driftpace.campaign.fleet.records import FleetStatus
 from driftpace.campaign.fleet.state import FleetCampaignState
 from driftpace.campaign.records import EXHAUSTED, Stage
+from driftpace.campaign.status import ARCHIVED
 from driftpace.campaign.text import period_name
 from driftpace.formatting import plural
 from driftpace.records import Money
@@ -20,6 +21,8 @@ def stage(state: FleetCampaignState) -> Stage:
 
 def todo(state: FleetCampaignState) -> str:
     """Return the next step as a sentence."""
+    if state.archived:
+        return ARCHIVED
     order = state.order
     if order is None:
         return f"Ask how many rows of each segment period {state.fleet.period} needs."
@@ -78,6 +81,7 @@ def status(state: FleetCampaignState, *, updated_at: str) -> FleetStatus:
         entries=state.seq,
         created_at=state.created_at,
         updated_at=updated_at,
+        archived=state.archived,
     )
 
 
@@ -107,4 +111,5 @@ def summary(state: FleetCampaignState) -> dict[str, Any]:
         "delay": None,
         "description": state.definition.description,
         "segments": totals.to_values(),
+        **({"archived": True} if state.archived else {}),
     }

@@ -130,7 +130,9 @@ def status_lines(status: FleetStatus) -> list[Line]:
     if status.order is not None:
         lines.append(("Rows", f"{status.order.received:,} of {status.order.samples:,} received"))
     if status.money_left is not None:
-        opened = f", {status.committed} for rows of the open period" if status.committed and status.committed.amount else ""
+        opened = (
+            f", {status.committed} for rows of the open period" if status.committed and status.committed.amount else ""
+        )
         lines.append(("Budget", f"{status.spent} spent on closed periods{opened}; {status.money_left} left"))
     if status.order is not None and status.order.share is not None:
         lines.append(("Share", capitalized(status.order.share.sentence)))

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from driftpace.campaign.fleet.campaign import FleetCampaign
 from driftpace.campaign.fleet.state import CHUNK, FleetCampaignState, pack_segments
+from driftpace.campaign.recomputation import LogMismatch
 from driftpace.campaign.state import arrays_agree
-from driftpace.campaign.verification import LogMismatch, check_log
+from driftpace.campaign.verification import check_log
 from driftpace.fleet.saving import FleetState
 from driftpace.storage.inflate import content_hash
 

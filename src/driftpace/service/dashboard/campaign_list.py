@@ -17,8 +17,9 @@ NEEDS = {
     "close": "To close",
     "ask": "To ask",
     "wait": "Nothing to do",
+    "archived": "Archived",
 }
-"""The states of a campaign, most urgent first."""
+"""The states of a campaign, most urgent first; archived campaigns are listed on request only."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,6 +38,7 @@ class CampaignList:
     """A page of the list, with the number of campaigns of each need.
 
     ``ranked`` is False if there are too many campaigns to sort; then ``needs`` is empty and ``after`` starts the next page.
+    ``total`` counts all campaigns, ``listed`` those that are not archived and match the search.
     """
 
     campaigns: tuple[CampaignRow, ...]
@@ -49,6 +51,7 @@ class CampaignList:
     show: str
     ranked: bool = True
     after: str | None = None
+    listed: int = 0
 
 
 def need(summary: Any) -> str:
@@ -59,6 +62,8 @@ def need(summary: Any) -> str:
     >>> need({"stage": "close", "received": 0, "exhausted": True})
     'money'
     """
+    if summary.get("archived"):
+        return "archived"
     if summary.get("failed"):
         return "look"
     if summary.get("exhausted", False):
@@ -77,6 +82,8 @@ def phrase(summary: Any) -> str:
     >>> phrase({"stage": "close", "missing": 0, "received": 0, "exhausted": True})
     'The remaining budget does not meet the target; close the period at its end'
     """
+    if summary.get("archived"):
+        return "It can be read, and opened again"
     stage, missing, received = summary.get("stage"), int(summary.get("missing") or 0), summary.get("received")
     if stage == "labels":
         step = f"label {missing:,} {'more ' if received else ''}{'row' if missing == 1 else 'rows'}"
@@ -103,10 +110,10 @@ def load_list(
     >>> [(row.name, row.need) for row in load_list(store).campaigns]
     [('b', 'labels'), ('a', 'ask')]
     """
-    total = store.count()
-    matches = store.count(search=search) if search else total
+    total, archived = store.count(), show == "archived"
+    matches = store.count(search=search, archived=archived)
     if matches > MAX_RANKED:
-        heads = store.heads(after=after, search=search, limit=PAGE_SIZE + 1)
+        heads = store.heads(after=after, search=search, limit=PAGE_SIZE + 1, archived=archived)
         more = heads[PAGE_SIZE - 1].name if len(heads) > PAGE_SIZE else None
         return CampaignList(
             campaigns=tuple(_row_of(head) for head in heads[:PAGE_SIZE]),
@@ -116,15 +123,23 @@ def load_list(
             page=1,
             pages=1,
             search=search,
-            show="",
+            show=show if archived else "",
             ranked=False,
             after=more,
         )
-    rows = [_row_of(head) for head in store.heads(search=search)]
+    rows = [_row_of(head) for head in store.heads(search=search, archived=archived)]
     order = {name: place for place, name in enumerate(NEEDS)}
     needs = dict.fromkeys(NEEDS, 0)
     for row in rows:
         needs[row.need] += 1
+    listed = len(rows)
+    if archived:
+        others = store.heads(search=search, archived=False)
+        listed = len(others)
+        for head in others:
+            needs[need(head.summary)] += 1
+    else:
+        needs["archived"] = store.count(search=search, archived=True)
     chosen = [row for row in rows if not show or row.need == show]
     chosen.sort(key=lambda row: (order[row.need], row.name))
     pages = max(1, -(-len(chosen) // PAGE_SIZE))
@@ -138,6 +153,7 @@ def load_list(
         pages=pages,
         search=search,
         show=show,
+        listed=listed,
     )
 
 

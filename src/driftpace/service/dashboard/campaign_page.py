@@ -331,6 +331,8 @@ def shortage(status: Status, last: int) -> str:
 
 def need_of(status: Status) -> str:
     """Return the need of a campaign, a key of ``NEEDS``."""
+    if status.archived:
+        return "archived"
     order = status.order
     if order is None:
         return "ask"

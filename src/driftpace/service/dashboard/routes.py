@@ -106,7 +106,7 @@ async def campaign(  # noqa: PLR0913  the parameters of the request
             request,
             view=content,
             tally=tally(content.assumptions),
-            may=caller_of(request).may,
+            may=_never if content.status.archived else caller_of(request).may,
             fields=fields(content.definition, max_horizon=max_horizon),
             initial=initial,
             given=initial | changes,
@@ -205,11 +205,16 @@ def _integer(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1
 
 
+def _never(scope: str) -> bool:  # noqa: ARG001
+    """Return False: an archived campaign is not changed."""
+    return False
+
+
 def _list_summary(page: CampaignList) -> str:
     if page.total == 0:
         return "This store has no campaigns."
     urgent = sum(page.needs.get(name, 0) for name in ("look", "money", "labels", "close", "ask"))
-    total = plural(page.total, "campaign")
+    total = plural(page.listed if page.ranked else page.total, "campaign")
     if not page.ranked:
         return f"{total}, by name."
     if page.search or page.show:

@@ -45,14 +45,15 @@ async def list_campaigns(
     search: Annotated[str, Query(max_length=100, description="Part of the name.")] = "",
     after: Annotated[str, Query(max_length=100, description="Start after this name.")] = "",
     limit: Limit = 100,
+    archived: Annotated[bool, Query(description="Those that are archived, which are left out otherwise.")] = False,
 ) -> Response:
     """List campaigns by name, with the next step of each."""
     campaigns = campaigns_of(request)
 
     def read() -> Response:
-        heads = campaigns.heads(after=after, limit=limit + 1, search=search)
+        heads = campaigns.heads(after=after, limit=limit + 1, search=search, archived=archived)
         next_name = heads[limit - 1].name if len(heads) > limit else None
-        total = campaigns.count(search=search)
+        total = campaigns.count(search=search, archived=archived)
         page = [head_json(head) for head in heads[:limit]]
         return json_response({"campaigns": page, "total": total, "next": next_name})
 

@@ -77,6 +77,8 @@ DROP_REFUSALS = delete(REFUSALS).where(
     ),
 )
 
+DROP_ALL_REFUSALS = delete(REFUSALS).where(REFUSALS.c.campaign_id == _CAMPAIGN)
+
 ADD_TICKET = CompiledSelect(
     insert(TICKETS)
     .from_select(
@@ -164,6 +166,8 @@ class PreparedChange:
         ]
         if replaced:
             connection.execute(statements.PUT_ROWS, replaced)
+        if self.change.drop_refusals:
+            connection.execute(statements.DROP_ALL_REFUSALS, {"campaign": campaign})
         put = {"campaign": campaign, "last": last, "bytes": bytes(self.change.checkpoint)}
         connection.execute(statements.PUT_CHECKPOINT, put)
         facts = {"campaign": campaign, "facts": self.summary}

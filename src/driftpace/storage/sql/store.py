@@ -162,15 +162,17 @@ class SqlStore:
         rows = self._put(HEAD, name=name)
         return read_head(rows[0]) if rows else None
 
-    def heads(self, *, after: str = "", limit: int | None = None, search: str = "") -> list[Head]:
+    def heads(
+        self, *, after: str = "", limit: int | None = None, search: str = "", archived: bool | None = None
+    ) -> list[Head]:
         """Return heads ordered by name, after the name ``after``, whose name contains ``search`` (case-insensitive)."""
         require_after(after)
-        asked = _searched(select(*HEADS), search).order_by(CAMPAIGNS.c.name).limit(up_to(limit))
+        asked = _searched(select(*HEADS), search, archived).order_by(CAMPAIGNS.c.name).limit(up_to(limit))
         return [read_head(row) for row in self._all(asked.where(CAMPAIGNS.c.name > after), search)]
 
-    def count(self, *, search: str = "") -> int:
+    def count(self, *, search: str = "", archived: bool | None = None) -> int:
         """Return the number of campaigns whose name contains ``search``."""
-        rows = self._all(_searched(select(func.count()).select_from(CAMPAIGNS), search), search)
+        rows = self._all(_searched(select(func.count()).select_from(CAMPAIGNS), search, archived), search)
         return int(rows[0][0]) if rows else 0
 
     def entries(
@@ -307,6 +309,20 @@ class SqlStore:
 
         return can_be_kept(key) and self._connections.write(work)
 
+    def purge(self) -> bool:
+        """Write the write-ahead log to the file, where deleted rows are zeros, and empty it; return whether that was possible.
+
+        Readers can prevent it. PostgreSQL keeps deleted rows in its files until VACUUM FULL.
+        """
+
+        def work(connection: Connection) -> bool:
+            if connection.dialect.name != "sqlite":
+                return False
+            busy, _, _ = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one()
+            return not busy
+
+        return self._connections.read(work)
+
     def ping(self) -> None:
         """Raise :class:`StorageError` if the store cannot be reached."""
         rows = self._put(TABLES_VERSION)
@@ -360,7 +376,10 @@ def _insert_or_ignore(connection: Connection, table: Any, row: dict[str, Any]) -
     return connection.execute(unless_there, execution_options={"preserve_rowcount": True}).rowcount > 0
 
 
-def _searched(asked: Select[Any], search: str) -> Select[Any]:
+def _searched(asked: Select[Any], search: str, archived: bool | None) -> Select[Any]:
+    if archived is not None:  # a quotation mark within a text of the summary is written with a backslash
+        marked = CAMPAIGNS.c.summary.contains('"archived":true', autoescape=True)
+        asked = asked.where(marked if archived else ~marked)
     lowered = search.lower()[: 3 * LONGEST + 1]  # longer than any name, so nothing matches
     return asked.where(CAMPAIGNS.c.lowered.contains(lowered, autoescape=True)) if search else asked
 
