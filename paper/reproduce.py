@@ -9,8 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from driftpace.backtest.progress import Progress
 from driftpace.errors import MissingExtraError, ParameterError
+from driftpace.progress import Progress
 from paper.records import Finding
 from paper.runs import Over, RunSettings
 

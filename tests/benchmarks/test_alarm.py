@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from benchmarks.alarm import WITHIN, AlarmRuns, World, alarm_runs
+from benchmarks.alarm import WITHIN, AlarmRuns, alarm_runs
+from benchmarks.alarm_worlds import World
 from driftpace.models import retraining
 
 EPSILON = 0.05

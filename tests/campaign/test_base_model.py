@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestRegressor, VotingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from driftpace import Tracker
-from driftpace.campaign import Campaign, Definition, export_campaign, import_campaign
+from driftpace.campaign import Campaign, Definition, export_campaign
 from driftpace.campaign.base_model import with_model
 from driftpace.campaign.records import CheckVerdict
 from driftpace.cli.doctor import _check_campaign
@@ -23,6 +23,7 @@ from driftpace.errors import DataError, DriftpaceError, ParameterError, Protocol
 from driftpace.models import FunctionAdapter, stored
 from driftpace.storage import MemoryStore
 from driftpace.typing import FloatArray
+from tests.reference.periods import imported
 
 COLUMNS = ["area", "rooms", "age", "floor"]
 PLAIN = {"name": "flats", "target": "price", "epsilon": 0.05, "seed": 0}
@@ -147,7 +148,7 @@ def test_a_base_is_trained_again_undone_and_exported(file: Path, rng: np.random.
         campaign.undo(period=4, reason="no")
     export_campaign(campaign, tmp_path / "flats.gz")
     stored._read.clear()
-    copy = import_campaign(tmp_path / "flats.gz", storage=MemoryStore(), name="copy")
+    copy = imported(tmp_path / "flats.gz", storage=MemoryStore(), name="copy")
     assert np.array_equal(copy.predict(X), campaign.predict(X))
     run(copy, rng, 1, rows=120, extra=1.0)
 

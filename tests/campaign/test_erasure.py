@@ -27,6 +27,7 @@ from driftpace.errors import DriftpaceError, ParameterError, ProtocolError, Stat
 from driftpace.storage import MemoryStore, Store, open_store
 from driftpace.tracker.method import TellEvent
 from tests.reference import falsified
+from tests.reference.periods import imported
 
 WHY = "request of a person"
 PERIODS = 5
@@ -429,7 +430,7 @@ def test_export_and_import_keep_what_is_left(tmp_path: Path) -> None:
     export_campaign(campaign, tmp_path / "prices.dpc")
     for name in ("prices", "rents"):
         store = MemoryStore()
-        again = import_campaign(tmp_path / "prices.dpc", storage=store, name=name)
+        again = imported(tmp_path / "prices.dpc", storage=store, name=name)
         found, sentence = verdict(store, name)
         assert found is CheckVerdict.WARN, sentence
         assert "lead to their certificates" in sentence
@@ -476,7 +477,7 @@ def test_any_erasures_leave_a_log_that_is_verified_and_moves(data: st.DataObject
                 campaign.tell(np.eye(2), [1.0, 0.0], final=True)
         found, sentence = verdict(store)
         assert found is not CheckVerdict.FAIL, sentence
-    moved = import_campaign(_exported(campaign), storage=MemoryStore())
+    moved = imported(_exported(campaign), storage=MemoryStore())
     found, sentence = verdict(moved.store)
     assert found is not CheckVerdict.FAIL, sentence
     for one in moved.log(kinds=["erased"]):

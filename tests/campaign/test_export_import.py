@@ -23,6 +23,7 @@ from driftpace.storage.inflate import most_bytes
 from driftpace.tables import read_columns
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for
 from tests.reference.campaigns import begun, rows_of, run_period
+from tests.reference.periods import imported
 
 
 @pytest.fixture
@@ -40,8 +41,8 @@ def carried(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("name", [None, "other"])
 def test_what_is_imported_goes_on_as_it_would_have(store: Store, carried: Path, name: str | None) -> None:
-    copy = import_campaign(carried, storage=store, name=name, who="Ada")
-    original = import_campaign(carried, storage=MemoryStore())
+    copy = imported(carried, storage=store, name=name, who="Ada")
+    original = imported(carried, storage=MemoryStore())
     assert copy.name == (name or "prices")
     ours, theirs = copy.status(), original.status()
     assert (ours.period, ours.rows, ours.stage, ours.entries) == (
@@ -66,9 +67,9 @@ def test_what_is_imported_goes_on_as_it_would_have(store: Store, carried: Path, 
 
 
 def test_a_file_of_an_imported_campaign_can_be_carried_on(carried: Path, tmp_path: Path) -> None:
-    campaign = import_campaign(carried, storage=MemoryStore(), name="second")
+    campaign = imported(carried, storage=MemoryStore(), name="second")
     export_campaign(campaign, tmp_path / "again")
-    third = import_campaign(tmp_path / "again", storage=MemoryStore())
+    third = imported(tmp_path / "again", storage=MemoryStore())
     assert third.name == "second"
     assert len(third.log(kinds=("imported",))) == 2
 
@@ -78,7 +79,7 @@ def test_rows_that_were_drawn_under_the_old_name_are_told_under_the_new_one(tmp_
     campaign.ask()
     for place, name in enumerate(["second", "prices", "third"]):
         export_campaign(campaign, tmp_path / str(place))
-        campaign = import_campaign(tmp_path / str(place), storage=MemoryStore(), name=name)
+        campaign = imported(tmp_path / str(place), storage=MemoryStore(), name=name)
     made_for = [
         row_for("second", 1),
         row_for("prices", 1),
@@ -100,7 +101,7 @@ def test_a_campaign_that_forgets_its_rows_is_carried_without_them(tmp_path: Path
     campaign = begun(MemoryStore(), keep_rows=False)
     run_period(campaign, 1)
     export_campaign(campaign, tmp_path / "file")
-    copy = import_campaign(tmp_path / "file", storage=MemoryStore())
+    copy = imported(tmp_path / "file", storage=MemoryStore())
     assert copy.ask().request == campaign.ask().request
 
 
@@ -112,14 +113,14 @@ def test_a_period_that_is_closed_and_forgotten_during_an_export_is_carried_as_it
     first = next(pieces)
     campaign.tell(final=True)
     (tmp_path / "file").write_bytes(first + b"".join(pieces))
-    order = import_campaign(tmp_path / "file", storage=MemoryStore()).status().order
+    order = imported(tmp_path / "file", storage=MemoryStore()).status().order
     assert order is not None
     assert order.received == 4
 
 
 def test_the_same_campaign_gives_the_same_bytes(carried: Path, tmp_path: Path) -> None:
     store = open_store(tmp_path / "a.db")
-    campaign = import_campaign(carried, storage=store)
+    campaign = imported(carried, storage=store)
     export_campaign(campaign, tmp_path / "one")
     export_campaign(campaign, tmp_path / "two")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from driftpace.campaign import Campaign, Definition
-from driftpace.campaign.export_import import export_campaign, import_campaign
+from driftpace.campaign.export_import import export_campaign
 from driftpace.campaign.records import BUY, SKIP
 from driftpace.campaign.schema import invalid_rows
 from driftpace.campaign.serialization import receipt_json
@@ -17,6 +17,7 @@ from driftpace.storage import MemoryStore
 from driftpace.storage.base import Store
 from driftpace.tables import Column, read_columns
 from tests.reference.campaigns import ticking
+from tests.reference.periods import imported
 
 CITIES = ("Rome", "Milan", "Turin")
 VALUES: dict[str, Any] = {
@@ -188,7 +189,7 @@ def test_a_history_with_an_amendment_folds_to_the_same_bits(store: Store, tmp_pa
     *_, (last, folded) = campaign.replay()
     assert (last.seq, folded.definition) == (campaign.status().entries, campaign.definition)
     export_campaign(campaign, tmp_path / "rents.campaign")
-    copy = import_campaign(tmp_path / "rents.campaign", storage=MemoryStore(), name="copy")
+    copy = imported(tmp_path / "rents.campaign", storage=MemoryStore(), name="copy")
     assert copy.definition.unknown_categories == {"city": "Turin"}
     assert copy.ask().request == campaign.ask().request
 

@@ -12,7 +12,6 @@ import pytest
 
 from driftpace import Tracker
 from driftpace.campaign import Campaign, handle, recomputation, upgrade
-from driftpace.campaign.export_import import import_campaign
 from driftpace.campaign.kept_states import pack_states
 from driftpace.campaign.method_change import MethodChange, compare_methods
 from driftpace.campaign.records import CheckVerdict
@@ -23,6 +22,7 @@ from driftpace.errors import ProtocolError, StateFileError, StorageError
 from driftpace.storage import MemoryStore, codec, open_store
 from driftpace.storage.sql.schema import VERSION
 from tests.reference import falsified
+from tests.reference.periods import imported
 from tests.storage.releases import cases
 
 
@@ -114,7 +114,7 @@ def test_a_saved_state_and_an_exported_campaign_of_a_release_are_read(tmp_path: 
     tracker.ask()
     tracker.tell(*cases.rows(3, 0, 30))
     store = MemoryStore()
-    campaign = import_campaign(cases.FOLDER / release / "prices.dpc", storage=store)
+    campaign = imported(cases.FOLDER / release / "prices.dpc", storage=store)
     assert verify_campaign("prices", store).verdict is not CheckVerdict.FAIL
     assert method_number(store, "prices") == cases.METHODS[release]
     change_method(store, "prices")

@@ -10,6 +10,7 @@ import pytest
 from driftpace import Budget, Fleet, LinearCost, SquaredLoss
 from driftpace.errors import ParameterError
 from driftpace.fleet import magnitudes, segments
+from driftpace.tracker.method import TellEvent
 
 NAMES = tuple(f"s{place:02d}" for place in range(12))
 ODD = "s07"
@@ -160,8 +161,8 @@ def test_segments_as_they_are_raise_no_alarm(kind: str) -> None:
             noise = rng.standard_t(2, count) if kind == "heavy" else rng.standard_normal(count)
             y = level[name] + X @ [1.0, -1.0] + noise
             if kind == "counts":
-                X, y = np.round(np.maximum(X - 1.5, 0.0)), np.maximum(np.round(y - 6.0), 0.0)
-            events[name] = magnitudes.TellEvent(X=X, y=y, columns=("a", "b"), groups=None, weights=None)
+                X, y = np.maximum(X - 1.5, 0.0).round(), np.maximum((y - 6.0).round(), 0.0)
+            events[name] = TellEvent(X=X, y=y, columns=("a", "b"), groups=None, weights=None)
         new = magnitudes.magnitudes_of(events)
         fleet = magnitudes.FleetMagnitudes(tuple(seen.values()).__iter__)
         for name in names:

@@ -1,10 +1,11 @@
 """Campaigns that have been run for a while, over a small drifting world."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from driftpace.campaign import Campaign, Receipt
+from driftpace.campaign import Campaign, Receipt, import_campaign
 from driftpace.storage.base import Store
 
 FEATURES = ("a", "b", "c")
@@ -43,3 +44,10 @@ def _columns(table: dict[str, Any]) -> Any:
     from driftpace.tables.columns import from_arrays
 
     return from_arrays(table, "tests")
+
+
+def imported(path: Path, **more: Any) -> Campaign:
+    """Import a campaign of one model."""
+    campaign = import_campaign(path, **more)
+    assert isinstance(campaign, Campaign)
+    return campaign

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from driftpace import Tracker
-from driftpace.campaign.export_import import import_campaign
 from driftpace.storage import MemoryStore
+from tests.reference.periods import imported
 from tests.storage.golden import cases
 
 EXPECTED: dict[str, Any] = json.loads(cases.EXPECTED.read_text())
@@ -26,7 +26,7 @@ def test_a_saved_tracker_continues_with_the_same_digits(name: str) -> None:
 
 
 def test_an_exported_campaign_continues_with_the_same_digits() -> None:
-    campaign = import_campaign(cases.CAMPAIGN, storage=MemoryStore())
+    campaign = imported(cases.CAMPAIGN, storage=MemoryStore())
     assert len(list(campaign.replay())) == len(campaign.log())
     cases.deliver(campaign, 3)
     assert campaign.tracker().coef.tolist() == pytest.approx(EXPECTED["campaign"]["coef"], rel=DIGITS)

@@ -284,7 +284,7 @@ def test_ids_are_not_classes(method: Any, final: bool, rng: np.random.Generator)
     with pytest.raises(DataError, match=r"\(y=...\) must be classes that rows have.*got 400 classes in 400 rows"):
         tracker.tell(rng.standard_normal((400, 4)), np.arange(400), final=final)
     assert tracker.ask() == before
-    assert tracker.classes == ()
+    assert not tracker.classes
     tracker.tell(rng.standard_normal((400, 4)), np.arange(400) % 3, final=final)
     assert tracker.classes == (0, 1, 2)
 

@@ -18,7 +18,6 @@ from driftpace.backtest.population import (
     weighted_best,
     with_intercept,
 )
-from driftpace.backtest.progress import Progress
 from driftpace.backtest.proposals import (
     ColumnSummary,
     PeriodProposal,
@@ -35,6 +34,7 @@ from driftpace.datasets import Table
 from driftpace.errors import DataError
 from driftpace.learners.newton import minimise
 from driftpace.losses import LinearLoss, Loss, VectorLoss
+from driftpace.progress import Progress
 from driftpace.tables import Column
 from driftpace.tables.cells import without_marks
 from driftpace.tables.dates import parse_dates

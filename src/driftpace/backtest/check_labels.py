@@ -7,12 +7,12 @@ import numpy as np
 from driftpace.backtest.check_result import MOST_MODEL_ERROR, LabelEstimate
 from driftpace.backtest.job import default_loss
 from driftpace.backtest.population import find_population, model_error_share, scores_of
-from driftpace.backtest.progress import Progress
 from driftpace.backtest.replay import replay
 from driftpace.backtest.result import BacktestResult
 from driftpace.backtest.table import Panel
 from driftpace.errors import DataError, DriftpaceError
 from driftpace.losses import Loss
+from driftpace.progress import Progress
 
 REPLAYED_PERIODS, REPLAYED_ROWS = 16, 2_000
 """The last periods that are replayed to estimate labels, and the most rows of each."""

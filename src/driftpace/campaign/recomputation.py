@@ -258,7 +258,8 @@ def _values(step: Step, closing: Step | None, revision: tuple[CampaignState, Rev
         case "forgotten" if before.order is not None:
             return {"period": before.order.period, "rows": before.order.received}
         case "budgeted":
-            return {"budget": values_with(before, body["money"], body["periods"], body["prices"])}
+            settings, period = before.definition.budget, before.state.period
+            return {"budget": values_with(settings, body["money"], body["periods"], body["prices"], period=period)}
         case "revised" if revision is not None:
             return revised_body(*revision)
     return {}

@@ -10,7 +10,8 @@ from driftpace.losses.registry import loss_spec
 from driftpace.tables.cells import without_marks
 from driftpace.tables.encoding import CategoryColumn, Encoding
 from driftpace.tables.label_studio import ROW_FOR, ROW_ID
-from driftpace.tables.leakage import FEWEST_ROWS, find_leaks
+from driftpace.tables.leak_scores import FEWEST_ROWS
+from driftpace.tables.leakage import find_leaks
 from driftpace.tables.targets import describe_target, list_classes
 
 _COUNTS = ("poisson", "gamma", "tweedie")
