@@ -35,7 +35,7 @@ LEGEND = f"""
 - right: nothing changes; level: the level moves by a standard deviation of its noise each period, and a slope with it, which a
   head follows; interaction: in period {CHANGE + 1} most of an interaction of two columns goes, and another comes; slow: it does so
   over four periods; meaning: in period {CHANGE + 1} two columns change places. The threshold was chosen on these, of numbers.
-- waves: the level and a slope move to and fro, which a head follows; fading: all that columns say loses 8 % a period, likewise;
+- waves: the level and a slope move back and forth, which a head follows; fading: all that columns say loses 8 % a period, likewise;
   product: in period {CHANGE + 1} the product of two columns changes its sign; threshold: another region counts. Six correlated
   columns, on which nothing was chosen.
 - gap: how much the best head of all, fitted to {POPULATION:,} rows without noise, is worse than the truth, in targets.
