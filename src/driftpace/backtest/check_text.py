@@ -58,9 +58,13 @@ def _titled(label: str, texts: Sequence[str]) -> list[Line]:
 
 def _leakage(check: TableCheck) -> list[Line]:
     if check.leaks:
-        apart = ["The numbers below are without them, and so is the next command."] if check.suspects else []
+        apart = [_without(len(check.suspects))] if check.suspects else []
         return _titled("Leakage", [*(leak.sentence for leak in check.leaks), *apart])
     return [("Leakage", "none found: no feature gives the target away")] if check.features else []
+
+
+def _without(suspects: int) -> str:
+    return f"The numbers below are without {'it' if suspects == 1 else 'them'}, and so is the next command."
 
 
 def _periods(check: TableCheck) -> str:

@@ -124,7 +124,8 @@ def _contents(
     if len(values) > max(FEW_CATEGORIES, REPEATED * there.size):
         return "text" if len(values) < there.size else "ids", ", ".join(_short(value) for value in values[:2]), None
     shown = ", ".join(_short(value) for value in values[:3])
-    return "categories", f"{shown}{', ...' if len(values) > 3 else ''}", f"{len(values):,} classes"
+    target = None if len(values) == 1 else f"{len(values):,} classes"
+    return "categories", f"{shown}{', ...' if len(values) > 3 else ''}", target
 
 
 def _odd_cell(values: "list[str] | FloatArray") -> str:

@@ -6,8 +6,8 @@ import numpy as np
 
 from driftpace.formatting import plural
 from driftpace.tables import Column
-from driftpace.tables.dates import Misfit, find_dates
-from driftpace.tables.identity import named_like_id
+from driftpace.tables.dates import Dates, Misfit, find_dates
+from driftpace.tables.identity import named_like_id, repeated_code
 from driftpace.typing import IntArray
 
 ALMOST = 0.5
@@ -23,13 +23,14 @@ def table_warnings(columns: Mapping[str, Column], *, dayfirst: bool | None = Non
     day has dates but is not used as dates: row 3 has 'soon': correct it, or write it as 2010-03-15.
     1 row repeats an earlier one in every cell, such as row 4: remove it if it is the same one, or it is learned from and tested on.
     """
+    texts = {name: column for name, column in columns.items() if column.kind in ("text", "other")}
+    read = {name: find_dates(column, name, dayfirst=dayfirst) for name, column in texts.items()}
+    dates = [name for name, values in read.items() if isinstance(values, Dates)]
     sentences = [
         f"{name} has dates but is not used as dates: {misfit.problem}: "
         f"{f'{misfit.setting}, or ' if misfit.setting else ''}{misfit.fix}."
-        for name, column in columns.items()
-        if column.kind in ("text", "other")
-        and isinstance(misfit := find_dates(column, name, dayfirst=dayfirst), Misfit)
-        and misfit.share >= ALMOST
+        for name, misfit in read.items()
+        if isinstance(misfit, Misfit) and misfit.share >= ALMOST
     ]
     codes = {name: _codes(column) for name, column in columns.items()}
     rows = len(next(iter(codes.values()))) if codes else 0
@@ -45,7 +46,8 @@ def table_warnings(columns: Mapping[str, Column], *, dayfirst: bool | None = Non
             f"{'one' if one else 'ones'}, or {'it is' if one else 'they are'} learned from and tested on."
         )
     for name, values in codes.items():
-        if not (named_like_id(name) and ALMOST * rows < distinct[name] < rows):
+        named = named_like_id(name) and ALMOST * rows < distinct[name] < rows
+        if not named and (name in dates or repeated_code(columns[name]) is None):
             continue
         again = np.setdiff1d(_repeats(values), repeats)
         again = again[~columns[name].missing[again]]

@@ -417,6 +417,11 @@ class Definition:
         return ExpansionRequest.of("Campaign", self.splines, self.interactions)
 
     @property
+    def label_columns(self) -> tuple[str, ...]:
+        """Columns that are filled in when a row is labelled."""
+        return tuple(name for name in (self.target, self.annotator) if name is not None)
+
+    @property
     def task(self) -> Task:
         """What the loss predicts: "regression", "classification" (of two classes) or "multiclass"."""
         return loss_spec(self.loss).task

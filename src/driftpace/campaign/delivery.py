@@ -40,13 +40,14 @@ from driftpace.campaign.records import Contradictions, LateRows, Order, Receipt,
 from driftpace.campaign.replay import LogInForce
 from driftpace.campaign.row_choice import drawn_weights, with_drawn_weights
 from driftpace.campaign.row_warnings import row_warnings, shown_features
-from driftpace.campaign.schema import Columns, current_encoding, labelled
+from driftpace.campaign.schema import Columns, TableRows, current_encoding, labelled
 from driftpace.campaign.serialization import filled_cells_json, mapped_categories_json
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import undone_by
 from driftpace.errors import DataError, ParameterError
 from driftpace.storage.base import Entry, Store
+from driftpace.tables import ROW_ID, content_ids
 from driftpace.tables.cell_counts import FilledCells, MappedCategories
 from driftpace.tables.encoding import EncodedRows
 from driftpace.tables.pool_mismatch import PoolMismatch
@@ -160,7 +161,7 @@ def read_delivery(
         groups=rows.groups,
         weights=rows.weights,
         exposure=rows.exposure,
-        ids=rows.ids,
+        ids=_content_ids(store, state, columns, rows) if rows.ids is None else rows.ids,
         left_out={
             "unlabelled": rows.unlabelled,
             "other_period_rows": rows.other_period_rows,
@@ -178,6 +179,15 @@ def read_delivery(
         else shown_features(state.definition, columns, rows.rows.encoding),
         **options,
     )
+
+
+def _content_ids(store: Store, state: CampaignState, columns: Columns, rows: TableRows) -> list[str] | None:
+    """Return ids made from the content of rows that have none, where it is that of a row that was drawn or delivered before."""
+    draws = LogInForce.of(store.entries(state.definition.name, kinds=("selected", "undone"), limit=state.seq)).draws
+    known = dict.fromkeys(row_id for period in sorted(draws) for row_id in drawn_by(store, state, draws[period]))
+    known |= dict.fromkeys((*drawn_in(store, state), *delivered_in(state)))
+    ids = content_ids(columns, tuple(known), labels=state.definition.label_columns) if known else None
+    return None if ids is None else [ids[place] for place in np.flatnonzero(rows.keep)]
 
 
 def forget(
@@ -301,7 +311,7 @@ def _take_late(
         draws = log.draws.get(period, ())
         there = sum(entry.body["rows"] for entry in log.entries if entry.seq in log.deliveries.get(period, ()))
         _check_room(state, period, None, there=there, more=len(rows.event.y))
-        count = _check_drawn(delivery, rows.ids, drawn_by(store, state, draws), f"period {period}")
+        count = _check_drawn(delivery, rows, drawn_by(store, state, draws), f"period {period}")
         found[period] = _match(store, state, delivery, rows, draws, log.deliveries.get(period, ()))
         bodies[period] = {
             "repeated": 0,
@@ -402,10 +412,23 @@ def _check_room(state: CampaignState, period: int, key: str | None, *, there: in
         )
 
 
-def _check_drawn(delivery: Delivery, ids: Sequence[str] | None, drawn: Sequence[str], period: str) -> int:
-    """Return how many rows were not drawn for their period, or raise DataError unless they are accepted."""
-    if ids is None or not drawn:
+def _check_drawn(delivery: Delivery, packed: PackedRows, drawn: Sequence[str], period: str) -> int:
+    """Return how many rows were not drawn for their period, or raise DataError unless they are accepted.
+
+    Arrays without ids count as the rows that were drawn; those of a table have to say so, by an id or by their cells.
+    """
+    ids = packed.ids
+    if not drawn or (ids is None and delivery.encoded is None):
         return 0
+    if ids is None:
+        if delivery.accept_others:
+            return len(packed.event.y)
+        raise DataError(
+            f"must be rows drawn for {period}; the table has no column {ROW_ID!r}, and no row with the cells of a drawn one. "
+            "Deliver the rows that were drawn, or accept others (accept_others, --accept-others).",
+            owner=_OWNER,
+            name="ids",
+        )
     known, ids = set(drawn), tuple(dict.fromkeys(ids))
     others = [row_id for row_id in ids if row_id not in known]
     if others and not delivery.accept_others:
@@ -431,7 +454,7 @@ def _gather(
         contradictions = contradictions_of(store, state, again, state.opened.deliveries if state.opened else ())
         packed = select(packed, [place for place, again in enumerate(known) if not again])
     order = open_order(state, "tell")
-    others = _check_drawn(delivery, packed.ids, drawn_in(store, state), period_name(order.period, order.key))
+    others = _check_drawn(delivery, packed, drawn_in(store, state), period_name(order.period, order.key))
     if len(packed.event.y) == 0:
         return state, _Counted(repeated=repeated, contradictions=contradictions)
     rows = new_rows(packed, before)

@@ -2,8 +2,8 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,7 @@ from driftpace.tables.cells import as_numbers, numbers_each, without_marks
 from driftpace.tables.csv_format import number_text
 from driftpace.tables.dates import Dates, find_dates, parse_dates
 from driftpace.tables.encoding import MISSING, CategoryColumn, EncodedColumn, Encoding, NumberColumn, find_column
-from driftpace.tables.identity import find_ids, named_like_id
+from driftpace.tables.identity import find_ids, named_like_id, repeated_code
 from driftpace.tables.leakage import find_leaks
 from driftpace.tables.learn import is_numeric, learn_encoding
 from driftpace.tables.targets import MOST_LABELS, describe_target
@@ -40,6 +40,8 @@ SHOWN_CATEGORIES = 6
 """Categories of a column that notes list."""
 MIN_COUNTED_ROWS = 20
 """Fewer numbers than this may be consecutive by chance."""
+CONSTANT = "the same value in every row"
+"""Why a column without differences is left out."""
 MISSING_IDS = 0.05
 """An id may be missing in this share of the rows; they are left out of deliveries."""
 
@@ -245,6 +247,11 @@ def _id_notes(values: Mapping[str, Any], columns: "Columns") -> list[Note]:
         return [
             Note("Row ID", f"none; {texts[0]} differs in every row: as id, it lets rows that are sent twice count once")
         ]
+    for name, column in others.items():
+        twin = repeated_code(column)
+        if twin is not None and not isinstance(find_dates(column, name, dayfirst=values.get("dayfirst")), Dates):
+            again = f"{str(column.values[twin])!r:.80} again in row {twin + 1:,}"
+            return [Note("Row ID", f"none; {name} has {again}: it could be the id if each row had its own")]
     repeated = next((name for name in others if named_like_id(name) and not columns[name].missing.all()), None)
     if repeated is None:
         return []
@@ -403,7 +410,8 @@ def _infer_features(values: dict[str, Any], columns: "Columns", source: str, mad
     for name in explicit or ():
         if name in roles:
             raise _refuse("features", f"must not contain the {roles[name]} column; got {name!r}.")
-    left_out, warnings = _redundant_columns(columns, {**roles, **dict.fromkeys(made, "feature")}, explicit)
+    imputed = (values.get("missing") or "impute") == "impute"
+    left_out, warnings = _redundant_columns(columns, {**roles, **dict.fromkeys(made, "feature")}, explicit, imputed)
     if explicit is None:
         others = [name for name in columns if name not in (*roles, *left_out)]
         order = None
@@ -421,7 +429,8 @@ def _infer_features(values: dict[str, Any], columns: "Columns", source: str, mad
         missing=values.get("missing") or "impute",
         owner=OWNER,
     )
-    encoding = learned.encoding
+    encoding, constant = _without_constants(learned.encoding, columns, explicit or ())
+    left_out |= constant
     if not encoding.columns:
         raise _refuse("table", f"must have a column to predict from; {source} has {', '.join(columns)}.")
     _fill_in(values, encoding)
@@ -486,9 +495,12 @@ def _described(column: EncodedColumn) -> str:
 
 
 def _redundant_columns(
-    columns: "Columns", roles: Mapping[str, str], explicit: list[str] | None
+    columns: "Columns", roles: Mapping[str, str], explicit: list[str] | None, imputed: bool
 ) -> tuple[dict[str, str], list[Note]]:
-    """Return columns that add nothing, with the reason; of those that were asked for, warnings."""
+    """Return columns that add nothing, with the reason; of those that were asked for, warnings.
+
+    A column of one value adds something where its missing cells are ``imputed``: they may have a column of their own.
+    """
     digests: dict[bytes, str] = {}
     left_out: dict[str, str] = {}
     warnings = []
@@ -497,7 +509,7 @@ def _redundant_columns(
             continue
         numeric = is_numeric(columns[name])
         reason = _redundant(as_numbers(columns[name]) if numeric else None, columns[name], digests, name)
-        if reason is None:
+        if reason is None or (reason == CONSTANT and imputed and columns[name].missing.any()):
             continue
         if explicit is None:
             left_out[name] = reason
@@ -506,6 +518,25 @@ def _redundant_columns(
         else:  # a category needs two values
             raise _refuse("features", f"must be numeric or categorical columns; {name!r} has {reason}.")
     return left_out, warnings
+
+
+def _without_constants(
+    encoding: Encoding, columns: "Columns", explicit: Sequence[str]
+) -> tuple[Encoding, dict[str, str]]:
+    """Return an encoding without columns of one value, but for ``explicit`` ones, and why they are left out."""
+    idle = [one.name for one in encoding.columns if one.name not in explicit and _is_constant(one, columns)]
+    constant = dict.fromkeys(idle, CONSTANT)
+    return replace(encoding, columns=tuple(one for one in encoding.columns if one.name not in constant)), constant
+
+
+def _is_constant(column: EncodedColumn, columns: "Columns") -> bool:
+    """Whether a column has one value, and no column that says where it is missing."""
+    if isinstance(column, CategoryColumn):
+        return not column.names
+    if not isinstance(column, NumberColumn) or column.indicator or column.name not in columns:
+        return False
+    there = numbers_each(columns[column.name])
+    return np.unique(there[~np.isnan(there)]).size <= 1
 
 
 def _texts(column: "Column") -> set[str]:
@@ -530,7 +561,7 @@ def _redundant(numbers: "Column | None", column: "Column", digests: dict[bytes, 
         codes = np.array([order.setdefault(cell, len(order)) for cell in _hashable(column)], dtype=np.float64)
         constant = len(order) - int(None in order) == 1
     if constant:
-        return "the same value in every row"
+        return CONSTANT
     digest = hashlib.sha256(codes.tobytes()).digest() + bytes([numbers is None])
     twin = digests.setdefault(digest, name)
     return None if twin == name else f"the same values as {twin}"

@@ -42,7 +42,7 @@ def draw_by_model(
     encoding = current_encoding(state.definition, state.encoding)
     if encoding is None or state.state.coef is None or (state.last is None and not state.state.gathered):
         return None
-    ids = row_ids(columns, id_column=state.definition.id, owner=_OWNER)
+    ids = row_ids(columns, id_column=state.definition.id, labels=state.definition.label_columns, owner=_OWNER)
     before = frozenset(already)
     eligible = ~leave & np.array([name not in before for name in ids], dtype=np.bool_)
     places = np.flatnonzero(eligible)

@@ -9,6 +9,7 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.adaptive import CHOICES
+from driftpace.campaign.definition import Definition
 from driftpace.campaign.handle import Draft
 from driftpace.campaign.orders import awaited_in, drawn_in, open_order
 from driftpace.campaign.packing import pack_ids
@@ -159,7 +160,7 @@ def draw_sample(
     if order.closed or order.missing == 0:
         return _sample(state, columns, None, sentence="No rows are missing, so none are drawn.")
     if shortfall.samples == 0:
-        drawn = _rows_by_id(columns, shortfall.awaited, definition.id)
+        drawn = _rows_by_id(columns, shortfall.awaited, definition)
         return _sample(state, columns, drawn, sentence=f"the {len(drawn):,} rows drawn before and not labelled yet")
     leave, invalid = _invalid_rows(state, columns, order.key, source)
     rng_key, early = _rng_key(store, state, order.period), ""
@@ -184,6 +185,7 @@ def draw_sample(
         already=shortfall.drawn,
         leave=leave,
         id_column=definition.id,
+        labels=definition.label_columns,
         owner=OWNER,
     )
     if len(drawn) == 0:
@@ -256,11 +258,12 @@ def _invalid_rows(
     return leave, counts
 
 
-def _rows_by_id(columns: "Mapping[str, Column]", ids: tuple[str, ...], id_column: str | None) -> "DrawnRows":
+def _rows_by_id(columns: "Mapping[str, Column]", ids: tuple[str, ...], definition: Definition) -> "DrawnRows":
     """Return the rows with those ids, in that order."""
     from driftpace.tables import DrawnRows, row_ids
 
-    positions = {name: position for position, name in enumerate(row_ids(columns, id_column=id_column, owner=OWNER))}
+    names = row_ids(columns, id_column=definition.id, labels=definition.label_columns, owner=OWNER)
+    positions = {name: position for position, name in enumerate(names)}
     missing = next((name for name in ids if name not in positions), None)
     if missing is not None:
         raise ParameterError(

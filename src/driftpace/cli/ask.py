@@ -282,7 +282,7 @@ class _Task:
         lines: list[Line] = []
         if sample.labelled:
             text = f"{sample.labelled:,} of these rows have a label in {self._source}, which is not copied: it may be outdated"
-            lines.append(("Warning", f"{text}; if it is current, run driftpace tell with {self._source} itself"))
+            lines.append(("Warning", f"{text}; if it is current, deliver {self._source} itself with --accept-others"))
         if table and out is not None:
             empty = [name for name in (target, campaign.definition.annotator) if name is not None]
             write_rows(out, rows, empty=empty, owner="Campaign.sample")

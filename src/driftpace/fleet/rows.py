@@ -12,7 +12,7 @@ from driftpace.fleet.segments import Segment, sentence
 from driftpace.tables import Column, Encoding, learn_encoding, read_columns
 from driftpace.tables.categories import category_words
 from driftpace.tables.cells import numbers_and_texts
-from driftpace.tables.encoding import LARGEST, NUMERIC_SHARE, MissingPolicy, NumberColumn, find_column
+from driftpace.tables.encoding import LARGEST, MissingPolicy, NumberColumn, find_column, too_many_texts
 from driftpace.tracker.inputs import read_groups, read_targets, read_weights
 from driftpace.tracker.method import TellEvent
 from driftpace.typing import BoolArray, FloatArray, IntArray
@@ -247,8 +247,9 @@ def _mostly_text(
         return {}
     strange = np.array([word is not None for word in words.tolist()])
     bad, every = np.bincount(codes[strange], minlength=1), np.bincount(codes, minlength=1)
-    many = np.flatnonzero(bad > (1.0 - NUMERIC_SHARE) * every[: bad.size])
-    first = {int(code): int(np.argmax((codes == code) & strange)) for code in many}
+    few = {int(code): words[(codes == code) & strange].tolist() for code in np.flatnonzero(bad)}
+    many = [code for code, texts in few.items() if too_many_texts(len(texts), int(every[code]), texts)]
+    first = {code: int(np.argmax((codes == code) & strange)) for code in many}
     return {
         code: f"column {name!r} must be numeric; row {numbers[place]:,} has {words[place]!r:.80}."
         for code, place in first.items()

@@ -9,7 +9,7 @@ from driftpace.tables.label_studio import ROW_FOR, ROW_ID, row_for, rows_of_expo
 from driftpace.tables.learn import LearnedEncoding, learn_encoding
 from driftpace.tables.limits import LOCAL_LIMITS, MAX_CATEGORIES, TableLimits
 from driftpace.tables.read import FileKind, read_columns
-from driftpace.tables.sample import DrawnRows, draw_rows, row_ids
+from driftpace.tables.sample import DrawnRows, content_ids, draw_rows, row_ids
 from driftpace.tables.target_encoder import TargetEncoder
 from driftpace.tables.text import TextTerms
 from driftpace.tables.write import rows_of, write_rows
@@ -30,6 +30,7 @@ __all__ = [
     "TableLimits",
     "TargetEncoder",
     "TextTerms",
+    "content_ids",
     "draw_rows",
     "learn_encoding",
     "read_columns",

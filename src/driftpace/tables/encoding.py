@@ -4,8 +4,9 @@ An :class:`Encoding` is learned once, without labels, by :func:`driftpace.tables
 coefficients of a model keep their meaning. Each row is encoded by itself.
 """
 
+import math
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -383,9 +384,29 @@ def numeric_cells(
         return numbers, None
     texts = np.array([None, *words], dtype=object)[1:][places]
     count = sum(text is not None for text in texts.tolist())
-    if count > (1.0 - NUMERIC_SHARE) * int((~column.missing[places]).sum()):
+    if too_many_texts(
+        count, int((~column.missing[places]).sum()), [text for text in texts.tolist() if text is not None]
+    ):
         raise DataError(f"feature {name!r} must be numeric; {_describe(column, texts, places, rows)}.", owner=owner)
     return numbers, texts if count else None
+
+
+def too_many_texts(count: int, cells: int, texts: Iterable[str] = ()) -> bool:
+    """Return whether so many cells of a numeric column are no numbers that it holds something else.
+
+    A few rows may by chance have more than 5 % of them: three standard errors and one more cell are allowed, up to a half, unless
+    one of the ``texts`` is a number in another spelling, which the column would lose.
+
+    >>> [too_many_texts(count, cells) for count, cells in ((1, 1), (1, 2), (6, 60), (12, 60), (70, 1000), (80, 1000))]
+    [True, False, False, True, False, True]
+    >>> too_many_texts(1, 2, ["24 kg"]), too_many_texts(1, 40, ["24 kg"])
+    (True, False)
+    """
+    expected = (1.0 - NUMERIC_SHARE) * cells
+    if count <= expected:
+        return False
+    chance = expected + 3.0 * math.sqrt(NUMERIC_SHARE * expected) + 1.0
+    return count > min(chance, 0.5 * cells) or any(number_hint(text) for text in texts)
 
 
 def _number(place: int, rows: IntArray | None) -> int:

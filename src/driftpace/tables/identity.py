@@ -10,6 +10,8 @@ from driftpace.typing import BoolArray, IntArray
 
 FEWEST_ROWS = 20
 """Fewer numbers than this may be consecutive or in order by chance."""
+MOST_DISTINCT = 0.99
+"""A column with another code in so many of the rows may be an id with mistakes."""
 NAMED, NUMBERED, CLOCK = "named like an id", "numbers the rows", "follows time"
 
 _ID_NAME = re.compile(
@@ -25,6 +27,26 @@ def named_like_id(name: str) -> bool:
     """
     plain = re.sub(r"([a-z])([A-Z])", r"\1_\2", name)
     return _ID_NAME.fullmatch(plain) is not None
+
+
+def repeated_code(column: Column) -> int | None:
+    """Return the first row whose code was there before, of texts without spaces that nearly all differ; None of any other column.
+
+    Such a column is an id with mistakes, or a time.
+
+    >>> from driftpace.tables.cells import column_of
+    >>> codes = [f"INV-{number:04d}" for number in range(200)]
+    >>> repeated_code(column_of([*codes, "INV-0007"])), repeated_code(column_of(codes)), repeated_code(column_of(["a", "a"]))
+    (200, None, None)
+    """
+    if column.kind != "text" or column.missing.mean() > 1.0 - MOST_DISTINCT:
+        return None
+    there = np.flatnonzero(~column.missing).tolist()
+    first: dict[str, int] = {}
+    again = [row for row in there if first.setdefault(str(column.values[row]), row) != row]
+    if not again or len(again) > (1.0 - MOST_DISTINCT) * len(there) or any(" " in text.strip() for text in first):
+        return None
+    return again[0]
 
 
 def find_ids(

@@ -4,8 +4,9 @@ The rows are in random order, so that the first of them are a random sample too,
 """
 
 import hashlib
+import itertools
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,9 @@ from driftpace.tables.json_format import as_written
 from driftpace.tables.label_studio import ROW_ID
 from driftpace.tables.limits import clip
 from driftpace.typing import BoolArray, FloatArray, IntArray
+
+_PREFIX, _DIGEST = "row-", 24
+"""What ids made from the content of rows begin with, and how many characters of a digest follow."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -40,7 +44,7 @@ class DrawnRows:
         return len(self.ids)
 
 
-def draw_rows(
+def draw_rows(  # noqa: PLR0913  public API
     columns: Mapping[str, Column],
     samples: int,
     *,
@@ -49,6 +53,7 @@ def draw_rows(
     already: Collection[str] = (),
     leave: BoolArray | None = None,
     id_column: str | None = None,
+    labels: Collection[str] = (),
     owner: str = "draw_rows",
 ) -> DrawnRows:
     r"""Draw rows to label, without replacement.
@@ -74,6 +79,8 @@ def draw_rows(
     id_column : str, optional
         Column with the id of each row; a row without one is left out. By default a digest of its content, numbered among equal
         rows.
+    labels : collection of str
+        Columns that are no part of the digest: the target, and who gave it.
     owner : str
         The function that error messages name.
 
@@ -93,7 +100,7 @@ def draw_rows(
     """
     validation.count(owner, samples=samples)
     key = validation.counts(owner, rng_key=list(rng_key))
-    ids = row_ids(columns, id_column=id_column, owner=owner)
+    ids = row_ids(columns, id_column=id_column, labels=labels, owner=owner)
     if isinstance(already, str):
         raise ParameterError("must be a collection of ids; got one text.", owner=owner, name="already")
     before = frozenset(already)
@@ -177,17 +184,24 @@ def _stratum_names(columns: Mapping[str, Column], strata: str, owner: str) -> li
     return ["" if text is None else text for text in cell_texts(_column(columns, strata, "strata", owner))]
 
 
-def row_ids(columns: Mapping[str, Column], *, id_column: str | None = None, owner: str = "row_ids") -> list[str]:
+def row_ids(
+    columns: Mapping[str, Column],
+    *,
+    id_column: str | None = None,
+    labels: Collection[str] = (),
+    owner: str = "row_ids",
+) -> list[str]:
     """Return the id of every row: from a column, "" where it is empty, or made from the content of the row.
 
-    A column named ``driftpace_id`` is the id column where none is named.
+    A column named ``driftpace_id`` is the id column where none is named. Columns of ``labels`` are no content: a row has the same
+    id before and after it is labelled.
     """
     if not columns:
         raise DataError("the pool must have at least one column; got none.", owner=owner)
     if id_column is None and ROW_ID in columns:
         id_column = ROW_ID
     if id_column is None:
-        return _digests(columns)
+        return _numbered(_digests(columns, labels))
     column = _column(columns, id_column, "id_column", owner)
     names = as_ids([name or "" for name in cell_texts(column)])
     names = ["" if gone else name for name, gone in zip(names, repeated_marks(column), strict=True)]
@@ -201,18 +215,56 @@ def row_ids(columns: Mapping[str, Column], *, id_column: str | None = None, owne
     return names
 
 
-def _digests(columns: Mapping[str, Column]) -> list[str]:
-    """Return a digest of each row as its id, numbered from the second equal row on."""
-    names = sorted(columns)
+def content_ids(
+    columns: Mapping[str, Column], known: Collection[str], *, labels: Collection[str] = ()
+) -> list[str] | None:
+    r"""Return ids made from the content of rows; equal rows take the ``known`` ids of such rows first.
+
+    Returns None where no row has a known id.
+
+    Examples
+    --------
+    >>> from driftpace.tables import read_columns
+    >>> pool = read_columns(b"size,city\n1,Rome\n2,Oslo\n1,Rome\n")
+    >>> drawn = row_ids(pool)[1:]
+    >>> rows = read_columns(b"size,city,price\n1,Rome,7\n2,Oslo,9\n")
+    >>> content_ids(rows, drawn, labels=["price"]) == drawn[::-1], content_ids(rows, ["a"])
+    (True, None)
+    """
+    digests = _digests(columns, labels)
+    numbered: dict[str, list[str]] = {}
+    for one in known:
+        numbered.setdefault(one[: len(_PREFIX) + _DIGEST], []).append(one)
+    if not any(digest in numbered for digest in digests):
+        return None
+    return _numbered(digests, numbered)
+
+
+def _digests(columns: Mapping[str, Column], labels: Collection[str]) -> list[str]:
+    """Return a digest of the content of each row."""
+    names = sorted(set(columns).difference(labels))
     head = _framed(names)
-    cell_values = [cell_texts(columns[name]) for name in names]
-    counts: Counter[str] = Counter()
-    ids = []
-    for row in zip(*cell_values, strict=True):
-        digest = hashlib.sha256(head + _framed(row)).hexdigest()[:24]
-        counts[digest] += 1
-        ids.append(f"row-{digest}" if counts[digest] == 1 else f"row-{digest}-{counts[digest]}")
+    cells = [cell_texts(columns[name]) for name in names] or [[""] * len(next(iter(columns.values())).missing)]
+    return [f"{_PREFIX}{hashlib.sha256(head + _framed(row)).hexdigest()[:_DIGEST]}" for row in zip(*cells, strict=True)]
+
+
+def _numbered(digests: Sequence[str], known: Mapping[str, Sequence[str]] | None = None) -> list[str]:
+    """Return an id for each digest: equal ones take the ``known`` ids first, then they are numbered from the second on."""
+    ids: list[str] = []
+    names: dict[str, Iterator[str]] = {}
+    for digest in digests:
+        if digest not in names:
+            names[digest] = _names(digest, () if known is None else known.get(digest, ()))
+        ids.append(next(names[digest]))
     return ids
+
+
+def _names(digest: str, known: Sequence[str]) -> Iterator[str]:
+    yield from known
+    for number in itertools.count(1):
+        name = digest if number == 1 else f"{digest}-{number}"
+        if name not in known:
+            yield name
 
 
 def _framed(words: Sequence[str | None]) -> bytes:
