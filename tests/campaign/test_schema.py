@@ -109,7 +109,7 @@ def test_a_label_of_another_period_is_none_of_this() -> None:
         ({"age": ["20", "30", "1_000", "50"]}, "feature 'age' must be numeric; row 3 has '1_000'"),
         (
             {"age": ["31,7", "3,0", "1.234,5", "5,5"]},
-            "it has .1.234,5.; write numbers as 1234.5, without separators of thousands",
+            "row 1 has '31,7'; write numbers with a decimal point, such as 31.7",
         ),
         ({"age": [20, 30, np.inf, 50]}, "'age' must be finite.*; row 3 has inf"),
         ({"customer": [None] * 4}, "column 'customer' must have a value in every row; row 1"),

@@ -93,7 +93,10 @@ def csv_bytes(rng: random.Random, rows: Sequence[Row], names: Sequence[str]) -> 
 
     newline = rng.choice(("\n", "\r\n", "\r"))
     sink = io.StringIO()
-    how: dict[str, Any] = {"quoting": rng.choice((csv.QUOTE_MINIMAL, csv.QUOTE_ALL))}
+    quoting = rng.choice((csv.QUOTE_MINIMAL, csv.QUOTE_ALL))
+    how: dict[str, Any] = {
+        "quoting": csv.QUOTE_ALL if newline == "\r" else quoting
+    }  # else "\n" in a cell is not quoted
     writer = csv.writer(sink, delimiter=separator, lineterminator=newline, **how)
     if rng.random() < 0.1:
         sink.write(f"sep={separator}{newline}")

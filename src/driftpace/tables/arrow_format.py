@@ -36,6 +36,7 @@ _BEGINNINGS = (
 MAGIC = b"ARROW1"
 _DICTIONARY_BATCH, _RECORD_BATCH = 2, 3
 _CONTINUED = 0xFFFFFFFF
+_OLD_END = bytes(4)  # of streams without continuation marks, whose last four bytes it may be
 _MESSAGES = 100_000
 _BUFFERS = 2_000_000
 
@@ -249,7 +250,7 @@ def _check_messages(data: memoryview, limits: TableLimits, what: str, blocks: li
     if blocks is not None and len(set(blocks)) < len(blocks):
         raise DataError(f"{what} must be a whole Arrow IPC file; one batch of it is listed twice.")
     unpacked = rows = buffer_count = 0
-    for number, start in enumerate(_stream_starts(data) if blocks is None else blocks):
+    for number, start in enumerate(_stream_starts(data, what) if blocks is None else blocks):
         if number == _MESSAGES:
             raise DataError(f"{what} must have at most {_MESSAGES:,} batches; got more.")
         try:
@@ -266,7 +267,8 @@ def _check_messages(data: memoryview, limits: TableLimits, what: str, blocks: li
         check_unpacked(limits, unpacked, what)
 
 
-def _stream_starts(data: memoryview) -> Iterator[int]:
+def _stream_starts(data: memoryview, what: str) -> Iterator[int]:
+    """Yield where messages begin, up to the end mark; DataError without one: a stream cut between batches would lose rows."""
     at = 0
     while at + 8 <= len(data):
         flatbuffer, size = _frame(data, at)
@@ -274,6 +276,8 @@ def _stream_starts(data: memoryview) -> Iterator[int]:
             return
         yield at
         at = flatbuffer + size + _body_length(data, flatbuffer)
+    if bytes(data[at : at + 4]) != _OLD_END:
+        raise DataError(f"{what} must be a whole Arrow IPC stream; it has no end mark, so it was cut short.")
 
 
 def _frame(data: memoryview, at: int) -> tuple[int, int]:

@@ -105,10 +105,15 @@ def number_hint(text: object) -> str:
 
     >>> number_hint("1,234"), number_hint("$5"), number_hint("Rome")
     ('; write numbers as 1234.5, without separators of thousands', "; write numbers without '$'", '')
+    >>> number_hint("13,19")
+    '; write numbers with a decimal point, such as 13.19'
     """
     if not isinstance(text, str):
         return ""
-    if decimal_style([text]) is not None:
+    style = decimal_style([text])
+    if style == "comma" and "." not in text:
+        return f"; write numbers with a decimal point, such as {float(read_separated([text], style).values[0])!r}"
+    if style is not None:
         return "; write numbers as 1234.5, without separators of thousands"
     unit = number_unit([text])
     return "" if unit is None else f"; write numbers without {unit!r}"
