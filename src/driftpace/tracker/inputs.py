@@ -113,7 +113,7 @@ def _from_device(X: Any) -> Any:
             X = getattr(X, move)()
             if isinstance(X, np.ndarray):
                 break
-    return X
+    return X.float() if str(getattr(X, "dtype", "")) == "torch.bfloat16" else X  # NumPy has no bfloat16
 
 
 def _sparse_values(X: Any, owner: str) -> Any:
