@@ -1,6 +1,6 @@
 """Several classes of thousands of columns: stated and true risk, and sections of Python's changelog by words and by vectors.
 
-python -m benchmarks wide_classes [--runs 2] [--only calibration news words vectors exponents]
+python -m benchmarks wide_classes [--runs 2] [--only calibration words vectors exponents] [--worlds NAME ...]
 
 The changelog is read from ../shared/data (--data). scikit-learn, where it is installed, is re-fitted in every period on the labels
 that driftpace had bought: on those of the period, and on all so far; the better of both is shown.
@@ -189,16 +189,20 @@ CASES = (
     ("50 columns, 8 classes, 20:1", {"columns": 50, "classes": 8, "imbalance": 20.0}, 2500, 2.0 * EPSILON),
     ("1,000 columns, 3 classes", {"columns": 1000, "classes": 3}, 2500, EPSILON),
     ("1,000 columns, 8 classes", {"columns": 1000, "classes": 8}, 2500, 2.0 * EPSILON),
+    ("1,000 columns, 8 classes, 20:1", {"columns": 1000, "classes": 8, "imbalance": 20.0}, 2500, 2.0 * EPSILON),
+    ("1,000 columns, 20 classes", {"columns": 1000, "classes": 20}, 2500, 3.0 * EPSILON),
     ("200 columns, 3 classes, no pool", {"columns": 200, "classes": 3}, 0, EPSILON),
 )
 
 
-def calibration(runs: int, periods: int = 4) -> None:
-    """Print stated and true risks of trackers that choose their labels."""
+def calibration(runs: int, wanted: Sequence[str], periods: int = 4) -> None:
+    """Print stated and true risks of trackers that choose their labels, in worlds whose names begin as ``wanted``."""
     print(f"\nstated and true risk, {runs} runs of {periods} periods")
     print(f"{'':32s}{'target':>7s}{'first period':>27s}{'later periods':>27s}{'CPU s':>7s}")
     print(f"{'':39s}" + 2 * f" {'labels':>6s} {'stated':>6s} {'true':>6s} {'ratio':>5s}")
     for name, kwargs, pool, epsilon in CASES:
+        if not name.startswith(tuple(wanted)):
+            continue
         count = runs if kwargs["columns"] < 500 else max(runs // 2, 2)
         worlds = [ClassesWorld(**kwargs, rng=np.random.default_rng((7, seed))) for seed in range(count)]
         found = np.array(
@@ -429,10 +433,11 @@ def main(options: Sequence[str] = ()) -> None:
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--only", nargs="+", default=["calibration", "words", "vectors", "exponents"])
+    parser.add_argument("--worlds", nargs="+", default=[""], help="worlds of calibration whose names begin so")
     parser.add_argument("--no-yardstick", action="store_true")
     given = parser.parse_args(list(options))
     parts: dict[str, Callable[[], None]] = {
-        "calibration": lambda: calibration(4 * given.runs),
+        "calibration": lambda: calibration(4 * given.runs, given.worlds),
         "exponents": lambda: exponents(6 * given.runs, given.data),
     }
     for name in given.only:

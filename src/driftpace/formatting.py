@@ -1,7 +1,7 @@
 """Numbers, shares and amounts of money as text for people."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 NOT_MEASURED = "–"
@@ -112,6 +112,16 @@ def plural(value: float, one: str, many: str = "") -> str:
     ('1 run', '1,520 labels', '0 entries')
     """
     return f"{count(value)} {one if round(value) == 1 else many or one + 's'}" if math.isfinite(value) else count(value)
+
+
+def first_names(names: Sequence[str], most: int = 20) -> str:
+    """Return the first of many names as text.
+
+    >>> first_names(["age", "city"]), first_names(["a", "b", "c", "d"], most=2)
+    ('age, city', 'a, b, and 2 more')
+    """
+    shown = ", ".join(names[:most])
+    return f"{shown}, and {len(names) - most:,} more" if len(names) > most else shown
 
 
 def rows_and_labels(rows: int, more_labels: int) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from driftpace import LogisticLoss, SmoothedHinge, SquaredLoss, Tracker
+from driftpace import LogisticLoss, SmoothedHinge, SoftmaxLoss, SquaredLoss, Tracker
 from driftpace.adaptive.metric_target import left_out_scores
 from driftpace.errors import ParameterError
 from driftpace.records import Outcome, StepReport
@@ -123,6 +123,12 @@ def test_left_out_scores_are_those_of_fits_without_the_row() -> None:
         (LogisticLoss(), {"metric": "accurate", "at_least": 0.9}, "did you mean 'accuracy'"),
         (LogisticLoss(), {"metric": "accuracy", "at_least": 1.2}, "at_least=.*strictly between 0 and 1.*got 1.2"),
         (LogisticLoss(), {"metric": "accuracy"}, "at_least=.*got nothing"),
+        (LogisticLoss(), {"metric": "f2", "at_least": 0.9}, "metric=.*must be one of 'accuracy', .*; got 'f2'"),
+        (
+            SoftmaxLoss(),
+            {"metric": "accuracy", "at_least": 0.9},
+            "metric=.*must be None with SoftmaxLoss: give epsilon or",
+        ),
         (LogisticLoss(), {"metric": "accuracy", "at_most": 0.9}, "at_most=.*must be None with metric 'accuracy'"),
         (LogisticLoss(), {"metric": "auc", "at_least": 0.9, "at_most": 0.9}, "at_most=.*must be None"),
         (

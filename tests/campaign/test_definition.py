@@ -23,6 +23,10 @@ GOOD: dict[str, Any] = {"name": "churn", "target": "left", "epsilon": 0.02}
         ({"target": 3}, r"Campaign\(target=\.\.\.\) must be a text; got 3"),
         ({"features": "age"}, r"Campaign\(features=\.\.\.\) must be a list of names; got 'age'"),
         ({"features": []}, r"Campaign\(features=\.\.\.\) must be a list of names"),
+        (
+            {"features": [f"c{at}" for at in range(5_001)]},
+            r"features=\.\.\.\) must be at most 5,000 columns, .* got 5,001",
+        ),
         ({"features": ["left"]}, "must name each column once; got 'left' twice"),
         ({"classes": ["no"]}, r"Campaign\(classes=\.\.\.\) must be two or more different texts"),
         ({"classes": ["no", "no"]}, r"Campaign\(classes=\.\.\.\) must be two or more different texts"),

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from driftpace.campaign import Campaign
@@ -26,12 +27,30 @@ def _table(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def _infer(table: dict[str, Any], **settings: Any) -> Inference:
+def _infer(table: Any, **settings: Any) -> Inference:
     return infer_definition(table, name="a", target="sales", epsilon=0.1, **settings)
 
 
 def _notes(inference: Inference, topic: str) -> list[str]:
     return [note.text for note in inference.notes if note.topic == topic]
+
+
+def test_embeddings_are_columns(rng: np.random.Generator) -> None:
+    """A column of lists, as in Parquet files, from the definition to predictions; a vector of another length changes nothing."""
+    vectors = rng.standard_normal((200, 30))
+    table = pd.DataFrame({"vector": list(vectors), "sales": vectors[:, 0] + 0.1 * rng.standard_normal(200)})
+    inference = _infer(table)
+    assert inference.definition.features == tuple(f"vector_{place}" for place in range(30))
+    assert _notes(inference, "Features") == [", ".join(f"vector_{place}" for place in range(20)) + ", and 10 more"]
+    campaign = Campaign.create(inference.definition, storage=MemoryStore())
+    campaign.ask()
+    before = campaign.status()
+    with pytest.raises(DataError, match=r"must have lists of 30 numbers in column 'vector'; row 2 has 29"):
+        campaign.tell_table(pd.DataFrame({"vector": [vectors[0], vectors[1, 1:]], "sales": [0.0, 1.0]}))
+    assert campaign.status() == before
+    assert campaign.tell_table(table, final=True).report is not None
+    predicted = campaign.predict_table(table)
+    assert np.corrcoef(predicted.values, table["sales"])[0, 1] > 0.9
 
 
 def test_calendar_features_have_all_their_categories(rng: np.random.Generator) -> None:

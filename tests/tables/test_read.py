@@ -245,8 +245,10 @@ def test_every_form_keeps_the_limit_on_what_it_unpacks_to(form: str) -> None:
         read_columns(_FORMS[form][0](), limits=TableLimits(unpacked=8))
 
 
-@pytest.mark.parametrize("values", [[[1, 2]], [{"a": 1}]], ids=["list", "struct"])
-def test_cells_that_hold_several_values_are_refused(values: list[Any]) -> None:
+@pytest.mark.parametrize(
+    "values", [[["a", "b"]], [[[1, 2]]], [{"a": 1}], [{"a": [1]}]], ids=["texts", "lists", "struct", "struct of a list"]
+)
+def test_cells_that_hold_other_than_single_values_and_vectors_are_refused(values: list[Any]) -> None:
     sink = io.BytesIO()
     table = pa.table({"x": values})
     with ipc.new_stream(sink, table.schema) as writer:
@@ -257,6 +259,76 @@ def test_cells_that_hold_several_values_are_refused(values: list[Any]) -> None:
     pq.write_table(table, sink)
     with pytest.raises(DataError, match="'x"):
         read_columns(sink.getvalue())
+
+
+_VECTORS = [[1.0, 2.5], None, [3.0, None], [-1.0, 0.0]]
+
+
+def _with_vectors(vectors: Any, form: str) -> Any:
+    table = pa.table({"a": [1, 2, 3, 4], "v": vectors, "b": ["x", "y", "x", "y"]})
+    if form == "pandas":
+        return table.to_pandas()
+    if form == "polars":
+        return pl.DataFrame(table)
+    if form == "pyarrow":
+        return table
+    sink = io.BytesIO()
+    if form == "parquet":
+        pq.write_table(table, sink, row_group_size=3)
+    else:
+        with ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=3)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.list_(pa.float32()), pa.large_list(pa.float64()), pa.list_(pa.float64(), 2)],
+    ids=["list", "large", "fixed"],
+)
+@pytest.mark.parametrize("form", ["parquet", "arrow", "pandas", "polars", "pyarrow"])
+def test_vectors_become_columns(form: str, kind: Any) -> None:
+    columns = read_columns(_with_vectors(pa.array(_VECTORS, kind), form))
+    assert list(columns) == ["a", "v_0", "v_1", "b"]
+    np.testing.assert_array_equal(columns["v_0"].values, [1.0, np.nan, 3.0, -1.0])
+    np.testing.assert_array_equal(columns["v_1"].values, [2.5, np.nan, np.nan, 0.0])
+    assert columns["v_1"].missing.tolist() == [False, True, True, False]
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow", "pandas", "polars", "pyarrow"])
+def test_vectors_of_other_lengths_are_refused_with_their_row(form: str) -> None:
+    for uneven, why in (
+        ([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0]], "have lists of 2 numbers in column 'v'; row 4 has 1"),
+        ([[1.0], [3.0, 4.0], [5.0], [7.0]], "have lists of 1 numbers in column 'v'; row 2 has 2"),
+        ([[1.0], [], [5.0], [7.0]], "have lists of 1 numbers in column 'v'; row 2 has 0"),
+        ([[], [], [], []], "have lists of 1 numbers in column 'v'; row 1 has 0"),
+    ):
+        with pytest.raises(DataError, match=why):
+            read_columns(_with_vectors(pa.array(uneven, pa.list_(pa.float64())), form))
+
+
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_vectors_count_as_columns_and_cells(form: str) -> None:
+    content = _with_vectors(pa.array([[0.0] * 50, None, [0.0] * 50, [0.0] * 50], pa.list_(pa.float64())), form)
+    assert len(read_columns(content, limits=TableLimits(columns=52, cells=208))) == 52
+    with pytest.raises(DataError, match="must have at most 51 columns; got 52"):
+        read_columns(content, limits=TableLimits(columns=51))
+    with pytest.raises(DataError, match="must have at most 207 cells"):
+        read_columns(content, limits=TableLimits(cells=207))
+
+
+def test_names_of_the_columns_of_vectors_must_be_free() -> None:
+    with pytest.raises(DataError, match="must have columns of different names; got 'v_1' twice"):
+        read_columns({"v": np.zeros((3, 2)), "v_1": [1, 2, 3]})
+
+
+def test_an_array_of_vectors_becomes_columns() -> None:
+    columns = read_columns({"v": np.arange(6, dtype=np.float32).reshape(3, 2), "y": [1, 2, 3]})
+    assert {name: column.values.tolist() for name, column in columns.items()} == {
+        "v_0": [0.0, 2.0, 4.0],
+        "v_1": [1.0, 3.0, 5.0],
+        "y": [1.0, 2.0, 3.0],
+    }
 
 
 def test_twins_are_refused_in_arrow_and_parquet() -> None:

@@ -118,12 +118,13 @@ def test_a_budget_is_kept() -> None:
     assert 100 < bought <= 900
 
 
-def test_rows_of_another_library_come_in() -> None:
+@pytest.mark.parametrize("dtype", ["torch.float32", "torch.bfloat16"])
+def test_rows_of_another_library_come_in(dtype: str) -> None:
     class Tensor:
-        """An array on a device: it must be detached and copied before NumPy reads it."""
+        """An array on a device: it must be detached, copied and of a type of NumPy before NumPy reads it."""
 
-        def __init__(self, values: Any, *, moved: bool = False) -> None:
-            self.values, self.moved, self.shape = values, moved, values.shape
+        def __init__(self, values: Any, *, moved: bool = False, dtype: str = dtype) -> None:
+            self.values, self.moved, self.shape, self.dtype = values, moved, values.shape, dtype
 
         def __dlpack__(self) -> Any:
             raise AssertionError
@@ -134,8 +135,13 @@ def test_rows_of_another_library_come_in() -> None:
         def cpu(self) -> Any:
             return Tensor(self.values, moved=True)
 
+        def float(self) -> Any:
+            return Tensor(self.values, moved=self.moved, dtype="torch.float32")
+
         def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
             assert self.moved
+            if self.dtype == "torch.bfloat16":
+                raise TypeError("Got unsupported ScalarType BFloat16")
             return self.values
 
     world, tracker = World(6), Tracker(SquaredLoss(), epsilon=0.3, rng=0)

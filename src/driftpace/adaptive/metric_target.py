@@ -99,7 +99,12 @@ def metric_target(
     allowed = target_metrics(loss)
     if metric not in allowed:
         named = f"one of {', '.join(map(repr, allowed))}" if allowed else "None"
-        raise ParameterError(f"must be {named} with {type(loss).__name__}; got {metric!r}.", owner=owner, name="metric")
+        hint = (
+            "" if allowed else ": give epsilon or tolerance, since metrics are targets for two classes and for numbers"
+        )
+        raise ParameterError(
+            f"must be {named} with {type(loss).__name__}{hint}; got {metric!r}.", owner=owner, name="metric"
+        )
     other = "at_most" if spec.higher else "at_least"
     if given[other] is not None:
         raise ParameterError(

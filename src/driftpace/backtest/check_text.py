@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from driftpace.backtest.check_result import NOTHING_GAINED, DriftGlance, LabelEstimate, TableCheck
-from driftpace.formatting import count, number, plural
+from driftpace.formatting import count, first_names, number, plural
 
 MOST_LISTED = 12
 """Names listed in one line."""
@@ -100,8 +100,7 @@ def _target(check: TableCheck) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(name or "(no name)" for name in names[:MOST_LISTED])
-    return f"{shown}, and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else shown
+    return first_names([name or "(no name)" for name in names], MOST_LISTED)
 
 
 def _features(check: TableCheck) -> str:

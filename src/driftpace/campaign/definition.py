@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from driftpace.tables.expansion import ExpansionRequest
     from driftpace.tracker import Tracker
 
+MOST_COLUMNS = 5_000
+"""The most columns of a table whose rows are kept."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -296,8 +299,15 @@ class Definition:
         names = ("target", "segment", "id", "groups", "weight", "exposure", "annotator")
         given = {name: getattr(self, name) for name in names}
         roles = {name: column for name, column in given.items() if column is not None}
-        used = [*roles.values(), *(self.features or ())]
-        twice = next((name for name in used if used.count(name) > 1), None)
+        count = len(self.features or ())
+        if count > MOST_COLUMNS:
+            raise ParameterError(
+                f"must be at most {MOST_COLUMNS:,} columns, since rows are kept with all of them; got {count:,}.",
+                owner="Campaign",
+                name="features",
+            )
+        used = Counter([*roles.values(), *(self.features or ())])
+        twice = next((name for name, times in used.items() if times > 1), None)
         if twice is not None:
             as_what = [role for role, column in roles.items() if column == twice]
             if len(as_what) > 1:

@@ -506,6 +506,12 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
             owner=_OWNER,
             name="X",
         )
+    if delivery.encoded is None and state.definition.text:
+        raise DataError(
+            f"must be a table (tell_table), whose column {state.definition.text[0]!r} has the texts; got arrays.",
+            owner=_OWNER,
+            name="X",
+        )
     rows = read_rows(
         delivery.X,
         owner=_OWNER,
@@ -523,6 +529,12 @@ def _read(state: CampaignState, delivery: Delivery) -> PackedRows | None:
     if delivery.weights is not None and len(y):
         check_weights(state.method, _OWNER)
         weights = read_weights(delivery.weights, owner=_OWNER, rows=len(y))
+    if delivery.exposure is None and state.definition.exposure is not None and len(y):
+        raise DataError(
+            f"must be given with arrays, since the column {state.definition.exposure!r} of tables has it; got None.",
+            owner=_OWNER,
+            name="exposure",
+        )
     if delivery.exposure is not None and len(y):
         check_exposure(state.method, _OWNER)
         with named_errors(_OWNER):

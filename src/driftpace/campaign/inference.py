@@ -14,7 +14,7 @@ from driftpace.campaign.period_column import UNDATED, column_labels, period_sour
 from driftpace.campaign.schema import read_table
 from driftpace.campaign.text import list_texts
 from driftpace.errors import ParameterError
-from driftpace.formatting import plural
+from driftpace.formatting import first_names, plural
 from driftpace.losses import loss_names, loss_spec, parse_loss
 from driftpace.tables.calendar import calendar_levels, calendar_names, calendar_source
 from driftpace.tables.categories import meanings, word_of
@@ -434,7 +434,7 @@ def _infer_features(values: dict[str, Any], columns: "Columns", source: str, mad
     if not encoding.columns:
         raise _refuse("table", f"must have a column to predict from; {source} has {', '.join(columns)}.")
     _fill_in(values, encoding)
-    notes = [*warnings, Note("Features", ", ".join(_described(column) for column in encoding.columns))]
+    notes = [*warnings, Note("Features", first_names([_described(column) for column in encoding.columns]))]
     for column in encoding.columns:
         plain = isinstance(column, CategoryColumn) and column.names and len(column.levels) <= SHOWN_CATEGORIES
         unusual = isinstance(column, CategoryColumn) and (
@@ -447,7 +447,7 @@ def _infer_features(values: dict[str, Any], columns: "Columns", source: str, mad
     for name, reason in {**left_out, **learned.left_out}.items():
         reasons.setdefault(reason, []).append(name)
     if reasons:
-        listed = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in reasons.items())
+        listed = "; ".join(f"{first_names(names)}: {reason}" for reason, names in reasons.items())
         notes.append(Note("Left out", listed))
     return notes
 

@@ -5,7 +5,7 @@ import numpy as np
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.period_column import period_source
 from driftpace.campaign.schema import Columns, TableRows
-from driftpace.formatting import plural
+from driftpace.formatting import first_names, plural
 from driftpace.losses.registry import loss_spec
 from driftpace.tables.cells import without_marks
 from driftpace.tables.encoding import CategoryColumn, Encoding
@@ -69,5 +69,5 @@ def shown_features(definition: Definition, columns: Columns, encoding: Encoding)
     period = None if definition.period is None else period_source(definition.period, columns)[0]
     apart = {*encoding.sources, *roles, definition.annotator, period, ROW_ID, ROW_FOR}
     unused = [name for name in columns if name not in apart]
-    rest = f"; not used: {', '.join(unused)}; a campaign with features uses others" if unused else ""
-    return f"{', '.join(described)}{rest}"
+    rest = f"; not used: {first_names(unused)}; a campaign with features uses others" if unused else ""
+    return f"{first_names(described)}{rest}"

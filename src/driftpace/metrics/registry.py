@@ -108,8 +108,9 @@ def get_metric(name: str, *, owner: str = "get_metric") -> Metric:
     """
     if not isinstance(name, str) or name not in _METRICS:
         near = get_close_matches(str(name), _METRICS, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"got {name!r}."
-        raise ParameterError(f"must be the name of a metric; {hint}", owner=owner, name="metric")
+        hint = f"must be the name of a metric; did you mean {near[0]!r}?"
+        known = f"must be one of {', '.join(map(repr, _METRICS))}; got {name!r}."
+        raise ParameterError(hint if near else known, owner=owner, name="metric")
     return _METRICS[name]
 
 

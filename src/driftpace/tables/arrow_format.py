@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from driftpace.errors import DataError, DriftpaceError, MissingExtraError
-from driftpace.tables.columns import LARGEST_WHOLE, Column, from_objects
+from driftpace.tables.columns import LARGEST_WHOLE, Column, from_objects, spread, uneven_vectors
 from driftpace.tables.csv_format import number_text
 from driftpace.tables.limits import TableLimits, check_size, check_text_length, check_unique_names, check_unpacked, clip
+from driftpace.typing import FloatArray
 
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _BROKEN = ("halffloat", "float", "double")
@@ -66,9 +67,11 @@ def arrow_errors(what: str, kind: str) -> Iterator[None]:
 
 
 def check_schema(schema: Any, what: str) -> None:
-    """Refuse duplicate names, and columns whose cells are not single values."""
+    """Refuse duplicate names, and columns whose cells are neither single values nor lists of numbers."""
     check_unique_names(schema.names, what)
     for field in schema:
+        if _is_list(field.type) and str(field.type.value_type) in (*_WHOLE, *_BROKEN):
+            continue
         kind = field.type.value_type if _is_dictionary(field.type) else field.type
         if str(kind) not in _PLAIN and not str(kind).startswith(_BEGINNINGS):
             raise DataError(
@@ -78,6 +81,12 @@ def check_schema(schema: Any, what: str) -> None:
 
 def _is_dictionary(kind: Any) -> bool:
     return str(kind).startswith("dictionary<")
+
+
+def _is_list(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 class BatchCollector:
@@ -90,12 +99,17 @@ class BatchCollector:
         self._pieces: list[list[Any]] = [[] for _ in self._names]
         self._known: list[dict[Any, Any]] = [{} for _ in self._names]
         self._rows = self._kept = self._stood_for = 0
+        self._widths: dict[int, int] = {}
+        """The length of the lists of each column of lists, once a list was seen."""
 
     def add(self, batch: Any) -> None:
         """Add the rows of a batch."""
         self._rows += batch.num_rows
         check_size(self._limits, self._rows, len(self._names), self._what)
         batch.validate()
+        for place, array in enumerate(batch.columns):
+            if _is_list(array.type):
+                self._check_lists(array, place)
         self._stood_for += sum(_text_bytes(array) for array in batch.columns)
         check_unpacked(
             self._limits, self._stood_for, self._what
@@ -110,7 +124,42 @@ class BatchCollector:
         """Return the collected columns."""
         if not self._rows or not self._names:
             raise DataError(f"{self._what} must have at least one row; got none.")
-        return {name: _joined(pieces) for name, pieces in zip(self._names, self._pieces, strict=True)}
+        columns = {
+            name: self._vectors(place) if place in self._widths else _joined(self._pieces[place])
+            for place, name in enumerate(self._names)
+        }
+        return spread(columns, self._what)
+
+    def _check_lists(self, array: Any, place: int) -> None:
+        """Refuse lists that are not as long as those before, and more cells than are allowed."""
+        import pyarrow.compute as pc
+
+        lengths = pc.list_value_length(array).fill_null(-1).to_numpy(zero_copy_only=False)
+        known = lengths[lengths >= 0]
+        width = self._widths.setdefault(place, 0) or int(known[0] if known.size else 0)
+        if known.size and (not width or (known != width).any()):
+            row = int(np.argmax((lengths >= 0) & ((lengths != width) | (width == 0))))
+            raise uneven_vectors(
+                self._what, self._names[place], width, int(lengths[row]), self._rows - len(array) + row
+            )
+        self._widths[place] = width
+        check_size(
+            self._limits,
+            self._rows,
+            len(self._names) + sum(max(one - 1, 0) for one in self._widths.values()),
+            self._what,
+        )
+
+    def _vectors(self, place: int) -> FloatArray:
+        """Return the lists of a column as a matrix, with missing numbers where a list is missing."""
+        width = self._widths[place]
+        rows = np.full((self._rows, max(width, 1)), np.nan)
+        at = 0
+        for there, values in self._pieces[place]:
+            if width:
+                rows[at : at + there.size][there] = values.reshape(-1, width)
+            at += there.size
+        return rows
 
     def _values(self, array: Any, place: int, as_text: bool) -> list[Any]:
         """Return plain Python values, as texts where asked; each distinct text of a column is kept once and counted once."""
@@ -138,9 +187,11 @@ class BatchCollector:
         return shared
 
     def _plain(self, array: Any, place: int) -> Any:
-        """Return float64 numbers, datetime64 times, or a list of plain values, of one array."""
+        """Return float64 numbers, datetime64 times, or a list of plain values; of lists, which are there and their numbers."""
         import pyarrow as pa
 
+        if _is_list(array.type):
+            return array.is_valid().to_numpy(zero_copy_only=False), _numbers(array.flatten())
         kind, as_text = str(array.type), self._names[place] in self._as_text
         if _is_dictionary(array.type):
             codes = array.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
@@ -152,12 +203,18 @@ class BatchCollector:
         if as_text or kind == "bool" or (kind in ("int64", "uint64") and _beyond(array)):
             return self._values(array, place, as_text or kind != "bool")
         if kind in _WHOLE or kind in _BROKEN or kind.startswith("decimal"):
-            return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+            return _numbers(array)
         if kind.startswith(("timestamp[", "date")):
             fine = kind.startswith("timestamp[ns")
             times = array.cast(pa.timestamp("us", tz=getattr(array.type, "tz", None)), safe=not fine)
             return times.to_numpy(zero_copy_only=False).astype("datetime64[us]")
         return self._values(array, place, as_text)
+
+
+def _numbers(array: Any) -> Any:
+    import pyarrow as pa
+
+    return array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
 def _text_bytes(array: Any) -> int:

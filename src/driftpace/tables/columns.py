@@ -1,6 +1,6 @@
 """Columns of numbers, flags, times or texts, made from arrays, plain values or data frames."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from driftpace.errors import DataError, ParameterError
-from driftpace.tables.limits import check_unique_names
-from driftpace.typing import BoolArray
+from driftpace.tables.limits import check_unique_names, clip
+from driftpace.typing import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -58,7 +58,10 @@ def _to_array(column: Column) -> np.ndarray[Any, Any]:
 
 
 def from_frame(source: Any, owner: str, *, as_text: Collection[str] = ()) -> dict[str, Column]:
-    """Return the columns of a pandas, polars or pyarrow frame; whole numbers of those in ``as_text`` as texts."""
+    """Return the columns of a pandas, polars or pyarrow frame; whole numbers of those in ``as_text`` as texts.
+
+    A column of lists of numbers, such as embeddings, becomes a column for each of their places.
+    """
     import narwhals as nw
 
     try:
@@ -78,17 +81,80 @@ def from_frame(source: Any, owner: str, *, as_text: Collection[str] = ()) -> dic
     eager: nw.DataFrame[Any] = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     names = [str(name) for name in eager.columns]
     check_unique_names(names, f"{owner}: the table")
-    columns = {}
+    columns: dict[str, Column | FloatArray] = {}
     for index, name in enumerate(names):
+        series = eager[:, index]
         try:
-            columns[name] = _from_series(eager[:, index], name in as_text)
+            vectors = _vectors_of(series, name, f"{owner}: the table")
+            columns[name] = _from_series(series, name in as_text) if vectors is None else vectors
         except OverflowError:
             raise _too_large(owner, name) from None
-    return columns
+    return spread(columns, f"{owner}: the table")
 
 
 def _too_large(owner: str, name: str) -> DataError:
     return DataError(f"column {name!r} must hold numbers below 1e308; it has a larger one.", owner=owner)
+
+
+def _vectors_of(series: "nw.Series[Any]", name: str, what: str) -> FloatArray | None:
+    """Return a column of lists of numbers as a matrix; None for other columns."""
+    import narwhals as nw
+
+    if isinstance(series.dtype, nw.List | nw.Array) or series.dtype == nw.Object:
+        return as_vectors(series.to_list(), name, what)
+    return None
+
+
+def as_vectors(items: Sequence[Any], name: str, what: str) -> FloatArray | None:
+    """Return cells that are lists of numbers, all of one length, as a matrix; None where there are other cells.
+
+    A missing cell is a vector of missing numbers. ``what`` names the table in messages, its owner first.
+
+    >>> as_vectors([[1, 2], None, [3.5, 4]], "v", "the table").tolist()
+    [[1.0, 2.0], [nan, nan], [3.5, 4.0]]
+    >>> as_vectors([[1, 2], "x"], "v", "the table") is None
+    True
+    """
+    there = [(row, item) for row, item in enumerate(items) if item is not None]
+    if not there or not all(isinstance(item, list | tuple | np.ndarray) for _, item in there):
+        return None
+    if not all(np.asarray(item).dtype.kind in "iuf" for _, item in there[:1]):
+        return None
+    width = len(there[0][1])
+    for row, item in there:
+        if len(item) != width or not width:
+            raise uneven_vectors(what, name, width, len(item), row)
+    try:
+        values = np.array([item for _, item in there], dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+    rows = np.full((len(items), width), np.nan)
+    rows[[row for row, _ in there]] = values
+    return rows
+
+
+def uneven_vectors(what: str, name: str, width: int, length: int, row: int) -> DataError:
+    """Return the error of a list whose length is not that of the first one."""
+    return DataError(
+        f"{what} must have lists of {max(width, 1):,} numbers in column {clip(name)!r}; row {row + 1:,} has {length:,}."
+    )
+
+
+def spread(columns: Mapping[str, Column | FloatArray], what: str) -> dict[str, Column]:
+    """Return columns with each matrix, whose rows are vectors, as one column for each of its places: ``name_0``, ``name_1``, ...
+
+    >>> {name: column.values.tolist() for name, column in spread({"v": np.array([[1.0, 2.0], [3.0, 4.0]])}, "").items()}
+    {'v_0': [1.0, 3.0], 'v_1': [2.0, 4.0]}
+    """
+    single: list[tuple[str, Column]] = []
+    for name, column in columns.items():
+        if isinstance(column, Column):
+            single.append((name, column))
+            continue
+        for place, values in enumerate(np.ascontiguousarray(column.T)):
+            single.append((f"{name}_{place}", Column(kind="number", values=values, missing=np.isnan(values))))
+    check_unique_names([name for name, _ in single], what)
+    return dict(single)
 
 
 def _from_series(series: "nw.Series[Any]", as_text: bool) -> Column:
@@ -106,21 +172,27 @@ def _from_series(series: "nw.Series[Any]", as_text: bool) -> Column:
 
 
 def from_arrays(source: Mapping[str, Any], owner: str, *, as_text: Collection[str] = ()) -> dict[str, Column]:
-    """Return columns from arrays or sequences by name, all of one length; whole numbers of those in ``as_text`` as texts."""
+    """Return columns from arrays or sequences by name, all of one length; whole numbers of those in ``as_text`` as texts.
+
+    An array of vectors, one for each row, becomes a column for each of their places.
+    """
     names = [str(name) for name in source]
     check_unique_names(names, f"{owner}: the table")
-    columns = {}
+    columns: dict[str, Column | FloatArray] = {}
     for name, given in zip(names, source.values(), strict=True):
+        if isinstance(given, np.ndarray) and given.ndim == 2 and given.shape[1] > 1 and given.dtype.kind in "iuf":
+            columns[name] = given.astype(np.float64)
+            continue
         if isinstance(given, str) or _dimensions(given) != 1:
             raise DataError(f"{owner}: column {name!r} must be one-dimensional; got {_shape(given)}.")
         try:
             columns[name] = _from_array(given, name in as_text)
         except OverflowError:
             raise _too_large(owner, name) from None
-    lengths = {column.values.size for column in columns.values()}
+    lengths = {len(column) if isinstance(column, np.ndarray) else column.values.size for column in columns.values()}
     if len(lengths) > 1:
         raise DataError(f"{owner}: columns must be of one length; got lengths {sorted(lengths)}.")
-    return columns
+    return spread(columns, f"{owner}: the table")
 
 
 def _dimensions(given: Any) -> int | None:

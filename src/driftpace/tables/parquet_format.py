@@ -112,12 +112,13 @@ class ThriftReader:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ColumnChunk:
-    """One column of one row group: its name, how many values it has, and where its pages are."""
+    """One column of one row group: its name, how many values it has, and where its pages are; ``nested`` in lists."""
 
     name: str
     values: int
     start: int
     length: int
+    nested: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -185,7 +186,13 @@ def _chunk(value: Any) -> ColumnChunk:
     if type(dictionary) is int and 0 < dictionary < start:
         start = dictionary
     names = [part.decode("utf-8", "replace") for part in _list(facts.get(3)) if isinstance(part, bytes)]
-    return ColumnChunk(name=".".join(names), values=_whole(facts.get(5)), start=start, length=_whole(facts.get(7)))
+    return ColumnChunk(
+        name=".".join(names),
+        values=_whole(facts.get(5)),
+        start=start,
+        length=_whole(facts.get(7)),
+        nested=len(names) > 1,
+    )
 
 
 def walk(data: memoryview, chunk: ColumnChunk, what: str) -> Iterator[Page]:
@@ -255,8 +262,9 @@ def _check(data: bytes, limits: TableLimits, what: str) -> None:
         raise DataError(f"{what} must have at least one row; got none.")
     pages, unpacked, view = 0, 0, memoryview(data)
     for group in groups:
+        check_size(limits, 1, sum(-(-chunk.values // max(group.rows, 1)) for chunk in group.chunks), what)
         for chunk in group.chunks:
-            if chunk.values != group.rows:
+            if chunk.values > limits.cells or (not chunk.nested and chunk.values != group.rows):
                 raise DataError(f"{what} must hold one value in each cell; {clip(chunk.name)!r} holds more or fewer.")
             for page in walk(view, chunk, what):
                 pages, unpacked = pages + 1, unpacked + page.unpacked

@@ -113,7 +113,7 @@ def _from_device(X: Any) -> Any:
             X = getattr(X, move)()
             if isinstance(X, np.ndarray):
                 break
-    return X
+    return X.float() if str(getattr(X, "dtype", "")) == "torch.bfloat16" else X  # NumPy has no bfloat16
 
 
 def _sparse_values(X: Any, owner: str) -> Any:
@@ -141,10 +141,8 @@ def _sparse_values(X: Any, owner: str) -> Any:
 
 def _check_columns(count: int, features: int | None, most: int, owner: str) -> None:
     if count > most:
-        why = (
-            "since the method keeps a matrix of columns by columns" if most == MOST_COLUMNS else "such as hashed terms"
-        )
-        raise DataError(f"must have at most {most:,} columns, {why}; got {count:,}.", owner=owner, name="X")
+        hint = "" if most == MOST_COLUMNS else ", such as hashed terms"
+        raise DataError(f"must have at most {most:,} columns{hint}; got {count:,}.", owner=owner, name="X")
     if count == 0:
         raise DataError("must have at least one column; got none.", owner=owner, name="X")
     if features is not None and count != features:
