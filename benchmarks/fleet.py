@@ -1,6 +1,7 @@
 """What segments of a fleet save by learning from each other: labels against independent trackers at the same promise, per part.
 
 python -m benchmarks fleet [--segments 300] [--periods 16] [--runs 1] [--only synthetic|births|flights|employment] [--workers 2]
+    [--settings alone,control,all,drift+slopes]
 
 Numbers do not depend on workers.
 """
@@ -21,15 +22,21 @@ from driftpace.executors import one_thread
 from driftpace.fleet.borrowing import PARTS
 from driftpace.typing import FloatArray
 
-SETTINGS: dict[str, tuple[str, ...]] = {"alone": (), **{part: (part,) for part in PARTS}, "all": PARTS}
+SETTINGS = ("alone", "control", *PARTS, "all")
 TABLES = {"births": births, "flights": flights, "employment": employment}
 SIZES = (2, 3, 4, 6, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128)
 DECAYS = (0.0, 0.3, 0.5, 0.65, 0.8, 0.9, 0.96, 1.0)
-HEADS = ("fleet", "borrow", "labels", "to alone", "first", "new", "risk/eps", "worst kind", "broken", "newly")
+HEADS = (
+    *("fleet", "borrow", "labels", "to alone", "first", "new", "risk/eps", "worst kind", "broken", "newly"),
+    *("held out", "broken", "newly"),
+)
 LEGEND = """
+- control: alone again, with other rows and, of the synthetic fleet, other segments: what is newly broken there is so by chance.
 - labels: of a segment and period; first: of a first period; new: of the first period of segments that join later.
 - risk/eps: mean excess risk over the target; worst kind: that of the kind of segments that has the most, and which.
-- broken: segments whose mean over periods is above the target by more than two standard errors; newly: not so without borrowing.
+- broken: segments whose mean over periods and runs is above the target by more than two standard errors; newly: not so alone.
+- held out: the same on rows that were not drawn, of which each period keeps a fifth, less what the best of all rows owes to
+  these; unbiased, but noisy. What is known of the synthetic fleet is the truth.
 - constant: the smallest constant size whose mean risk is within the target, with the best decay of earlier rows in hindsight.
 """
 
@@ -40,7 +47,15 @@ class FleetRun:
 
     labels: FloatArray
     risk: FloatArray
+    held_out: FloatArray
     kinds: list[str]
+
+
+def parts_of(setting: str) -> tuple[str, ...]:
+    """Return what is borrowed: "all", "alone", or parts such as "drift+slopes"."""
+    return {"all": PARTS, "alone": (), "control": ()}.get(setting) or tuple(
+        part for part in PARTS if part in setting.split("+")
+    )
 
 
 def source_of(name: str, segments: int, periods: int, run: int) -> FleetSource:
@@ -57,6 +72,7 @@ def follow(item: tuple[str, int, int, int, tuple[str, ...]]) -> FleetRun:
     source = source_of(name, segments, periods, run)
     labels: dict[str, list[float]] = {}
     risk: dict[str, list[float]] = {}
+    held_out: dict[str, list[float]] = {}
     with one_thread():
         fleet = Fleet(
             source.loss,
@@ -74,13 +90,15 @@ def follow(item: tuple[str, int, int, int, tuple[str, ...]]) -> FleetRun:
             fleet.tell()
             for segment, history in fleet.ledger.items():
                 model = fleet.model(segment)
-                excess = math.nan if model is None else source.excess(segment, model) / source.epsilon
                 labels.setdefault(segment, [math.nan] * period).append(history[-1].samples)
-                risk.setdefault(segment, [math.nan] * period).append(excess)
+                for measured, of in ((risk, source.excess), (held_out, source.held_out)):
+                    excess = math.nan if model is None else of(segment, model) / source.epsilon
+                    measured.setdefault(segment, [math.nan] * period).append(excess)
             source.next_period()
     return FleetRun(
         labels=np.array(list(labels.values())),
         risk=np.array(list(risk.values())),
+        held_out=np.array(list(held_out.values())),
         kinds=[source.kind(segment) for segment in labels],
     )
 
@@ -116,11 +134,22 @@ def _constant_risk(source: FleetSource, size: int, decay: float) -> float:
     return float(np.nanmean(risk))
 
 
-def broken(run: FleetRun) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+def broken(risk: FloatArray) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
     """Return which segments have a mean risk above the target by more than two standard errors."""
-    count = np.maximum(np.isfinite(run.risk).sum(axis=1), 2)
-    mean, spread = np.nanmean(run.risk, axis=1), np.nanstd(run.risk, axis=1, ddof=1)
+    count = np.maximum(np.isfinite(risk).sum(axis=1), 2)
+    mean, spread = np.nanmean(risk, axis=1), np.nanstd(risk, axis=1, ddof=1)
     return np.asarray(mean - 2.0 * spread / np.sqrt(count) > 1.0)
+
+
+def together(name: str, runs: list[FleetRun]) -> FleetRun:
+    """Return runs as one: of a table as more periods of the same segments, of a synthetic fleet as more segments."""
+    axis = 1 if name in TABLES else 0
+    return FleetRun(
+        labels=np.concatenate([run.labels for run in runs], axis=axis),
+        risk=np.concatenate([run.risk for run in runs], axis=axis),
+        held_out=np.concatenate([run.held_out for run in runs], axis=axis),
+        kinds=runs[0].kinds if axis else [kind for run in runs for kind in run.kinds],
+    )
 
 
 def line(name: str, setting: str, runs: list[FleetRun], alone: list[FleetRun]) -> list[str]:
@@ -129,19 +158,20 @@ def line(name: str, setting: str, runs: list[FleetRun], alone: list[FleetRun]) -
     usual = float(np.nanmean([np.nanmean(run.labels) for run in alone]))
     first = float(np.mean([np.nanmean(run.labels[:, 0]) for run in runs]))
     late = [each[np.isfinite(each)][0] for run in runs for each in run.labels if not np.isfinite(each[0])]
-    risk = float(np.nanmean([np.nanmean(run.risk) for run in runs]))
-    kinds = sorted({kind for run in runs for kind in run.kinds})
-    each = {
-        kind: np.nanmean([np.nanmean(run.risk[[one == kind for one in run.kinds]]) for run in runs]) for kind in kinds
+    every, before = together(name, runs), together(name, alone)
+    kinds = {
+        kind: float(np.nanmean(every.risk[[one == kind for one in every.kinds]])) for kind in sorted(set(every.kinds))
     }
-    worst = max(each, key=lambda kind: each[kind])
-    bad = [broken(run) for run in runs]
-    newly = [one & ~broken(other) for one, other in zip(bad, alone, strict=True)]
-    return [
+    worst = max(kinds, key=lambda kind: kinds[kind])
+    cells = [
         *(name, setting, f"{labels:.1f}", f"{labels / usual - 1.0:+.0%}", f"{first:.0f}"),
-        *(f"{np.mean(late):.0f}" if late else "-", f"{risk:.2f}", f"{worst} {each[worst]:.2f}"),
-        *(str(sum(int(one.sum()) for one in bad)), str(sum(int(one.sum()) for one in newly))),
+        *(f"{np.mean(late):.0f}" if late else "-", f"{np.nanmean(every.risk):.2f}", f"{worst} {kinds[worst]:.2f}"),
     ]
+    for own, other in ((every.risk, before.risk), (every.held_out, before.held_out)):
+        bad = broken(own)
+        cells += [f"{np.nanmean(own):.2f}"] if own is every.held_out else []
+        cells += [str(int(bad.sum())), str(int((bad & ~broken(other)).sum()))]
+    return cells
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -157,7 +187,7 @@ def main(argv: list[str] | None = None) -> None:
     names = [given.only] if given.only else ["synthetic", *TABLES]
     chosen = given.settings.split(",")
     items = [
-        (name, given.segments, given.periods, run, SETTINGS[setting])
+        (name, given.segments, given.periods, run + given.runs * (setting == "control"), parts_of(setting))
         for name in names
         for setting in chosen
         for run in range(given.runs)
@@ -182,7 +212,7 @@ def main(argv: list[str] | None = None) -> None:
                     )
             best = constant(name, given.segments, given.periods)
             if best is not None:
-                lines.append([name, "constant", str(best[0]), *["-"] * 3, f"{best[1]:.2f}", "-", "-", "-"])
+                lines.append([name, "constant", str(best[0]), *["-"] * 3, f"{best[1]:.2f}", *["-"] * 6])
     print(markdown(HEADS, lines))
     print(LEGEND)
 

@@ -9,12 +9,16 @@ import numpy as np
 
 from benchmarks.tables import SHARED
 from driftpace import SquaredLoss
+from driftpace.backtest.population import Population, find_population, mean_losses
 from driftpace.fleet import FleetOrders
 from driftpace.losses import LogisticLoss
 from driftpace.losses.linear import LinearLoss
 from driftpace.typing import FloatArray
 
 Rows = tuple[FloatArray, FloatArray]
+
+HELD_OUT = 0.2
+"""The share of the rows of a table that are never drawn, as in a backtest."""
 
 
 class FleetSource(Protocol):
@@ -39,6 +43,9 @@ class FleetSource(Protocol):
 
     def excess(self, name: str, model: FloatArray) -> float:
         """The excess risk of a model, the intercept last."""
+
+    def held_out(self, name: str, model: FloatArray) -> float:
+        """The excess risk of a model in the world that the rows are a sample of, estimated without bias."""
 
     def kind(self, name: str) -> str:
         """The kind of a segment."""
@@ -161,10 +168,17 @@ class SyntheticFleet:
         """Return the excess risk of a model."""
         return 0.5 * float(np.square(np.roll(model, 1) - self.truth[int(name[1:])]).sum())
 
+    def held_out(self, name: str, model: FloatArray) -> float:
+        """Return the excess risk, which is known."""
+        return self.excess(name, model)
+
 
 @dataclass(slots=True)
 class TableFleet:
-    """A table of which every row is labelled: (rows, targets) of each segment in each period, drawn without replacement."""
+    """A table of which every row is labelled: (rows, targets) of each segment in each period, drawn without replacement.
+
+    A fifth of the rows of each period is held out.
+    """
 
     rows: dict[str, list[Rows]]
     loss: LinearLoss
@@ -173,13 +187,11 @@ class TableFleet:
     period: int = 1
     _order: dict[str, Any] = field(init=False, default_factory=dict)
     _taken: dict[str, int] = field(init=False, default_factory=dict)
-    _best: dict[str, float] = field(init=False, default_factory=dict)
+    _best: dict[str, Population] = field(init=False, default_factory=dict)
     _rng: np.random.Generator = field(init=False)
-    _targets: dict[str, list[FloatArray]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng([self.seed, 19])
-        self._targets = {name: [self.loss.encode(y) for _, y in each] for name, each in self.rows.items()}
         self._shuffle()
 
     @property
@@ -193,8 +205,8 @@ class TableFleet:
         return tuple(name for name, each in self.rows.items() if any(len(y) for _, y in each[: self.period]))
 
     def pool(self) -> dict[str, int] | None:
-        """Return the rows that each segment has in the period."""
-        return {name: len(self.rows[name][self.period - 1][1]) for name in self.names}
+        """Return the rows that each segment has in the period, but for those that are held out."""
+        return {name: _pool(len(self.rows[name][self.period - 1][1])) for name in self.names}
 
     def kind(self, name: str) -> str:  # noqa: ARG002
         """Return one kind for all."""
@@ -210,7 +222,7 @@ class TableFleet:
         """Return the next rows of a segment."""
         X, y = self.rows[name][self.period - 1]
         begin = self._taken[name]
-        self._taken[name] = end = min(begin + count, len(y))
+        self._taken[name] = end = min(begin + count, _pool(len(y)))
         places = self._order[name][begin:end]
         return X[places], y[places]
 
@@ -220,17 +232,26 @@ class TableFleet:
 
     def excess(self, name: str, model: FloatArray) -> float:
         """Return by how much the loss of a model on all rows of the period exceeds that of the best one; NaN without rows."""
-        X, y = self.rows[name][self.period - 1][0], self._targets[name][self.period - 1]
-        if not len(y):
-            return math.nan
-        X = np.column_stack([X, np.ones(len(X))])
-        if name not in self._best:
-            self._best[name] = self._loss(X, y, best_model(self.loss, X, y))
-        return self._loss(X, y, model) - self._best[name]
+        population = self._population(name)
+        return math.nan if population is None else float(population.excess_risk(model)[0])
 
-    def _loss(self, X: FloatArray, y: FloatArray, model: FloatArray) -> float:
-        penalty = self.loss.with_unpenalised(1).penalty_weights(model.size)
-        return float(self.loss.curve.phi(X @ model, y).mean()) + 0.5 * float(penalty @ np.square(model))
+    def held_out(self, name: str, model: FloatArray) -> float:
+        """Return the same on the rows that were not drawn, less how uncertain the best model of the rows is itself."""
+        population = self._population(name)
+        if population is None:
+            return math.nan
+        rest = self._order[name][self._taken[name] :]
+        X, y, models = population.X[rest], population.y[rest], np.stack([model, population.best])
+        own, best = mean_losses(population.loss, models, X, y)
+        return float(own - best - population.model_error)
+
+    def _population(self, name: str) -> Population | None:
+        X, y = self.rows[name][self.period - 1]
+        if not len(y):
+            return None
+        if name not in self._best:
+            self._best[name] = find_population(name, self.loss, X, y)
+        return self._best[name]
 
     def _shuffle(self) -> None:
         for name, each in self.rows.items():
@@ -239,16 +260,9 @@ class TableFleet:
         self._best = {}
 
 
-def best_model(loss: LinearLoss, X: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the minimiser of the loss on rows whose last column is one, by Newton's method."""
-    penalty = loss.with_unpenalised(1).penalty_weights(X.shape[1])
-    model = np.zeros(X.shape[1])
-    for _ in range(1 if isinstance(loss, SquaredLoss) else 30):
-        scores = X @ model
-        slopes, bends = loss.curve.slope(scores, y), loss.curve.bend(scores, y)
-        hessian = (X * bends[:, None]).T @ X / len(y) + np.diag(penalty + 1e-9)
-        model = model - np.linalg.solve(hessian, X.T @ slopes / len(y) + penalty * model)
-    return model
+def _pool(rows: int) -> int:
+    """Return how many rows can be drawn of so many."""
+    return rows - math.ceil(HELD_OUT * rows)
 
 
 def births(seed: int) -> TableFleet:

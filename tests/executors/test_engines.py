@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from driftpace import Fleet
 from driftpace.errors import DataError, ExecutorError, ParameterError
 from driftpace.executors import Executor, LocalExecutor, ProcessExecutor, open_executor
 from tests.executors import tasks
@@ -120,6 +121,28 @@ def test_a_fleet_has_the_same_bits_on_every_engine_also_when_a_worker_is_killed(
         assert fleet.tell(shop.rows("Oslo", 12), key="march").repeated
     assert (tmp_path / "killed").exists()
     assert same(here, there)
+
+
+@pytest.mark.parametrize("name", SPREAD)
+def test_segments_that_borrow_have_the_same_bits_on_every_engine(
+    engines: dict[str, Executor], name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight stores, four in a chunk, and a ninth that joins them, learn from each other what they do not know alone."""
+    names = [f"s{place}" for place in range(8)]
+
+    def run_with(executor: Any, *, borrow: bool) -> Fleet:
+        fleet, shop = new_fleet(segments=names, executor=executor, borrow=borrow), Shop([*names, "s8"])
+        run(fleet, shop, 2)
+        fleet.add(["s8"])
+        run(fleet, shop, 1)
+        return fleet
+
+    here, alone = run_with(None, borrow=True), run_with(None, borrow=False)
+    monkeypatch.setattr("driftpace.fleet.fleet.CHUNK", 4)
+    there = run_with(engine(engines, name), borrow=True)
+    assert len(there) == 9
+    assert same(here, there)
+    assert not same(here, alone)
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -52,8 +52,8 @@ def run(fleet: Fleet, shop: Shop, periods: int, change: Callable[[pd.DataFrame],
 
 
 def same(one: Fleet, other: Fleet) -> bool:
-    pairs = [(fleet.segment(name).coef, fleet.segment(name).intercept) for fleet in (one, other) for name in STORES]
-    half = len(pairs) // 2
-    return one.ledger.columns() == other.ledger.columns() and all(
-        (a[0] == b[0]).all() and a[1] == b[1] for a, b in zip(pairs[:half], pairs[half:], strict=True)
+    return (
+        one.segments == other.segments
+        and one.ledger.columns() == other.ledger.columns()
+        and all(np.array_equal(one.model(name), other.model(name)) for name in one.segments)
     )

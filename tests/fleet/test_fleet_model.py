@@ -1,5 +1,7 @@
 """A new segment is expected where the others are: as near as they are to each other, not nearer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -104,6 +106,29 @@ def test_a_segment_is_told_of_the_others_only() -> None:
     assert own.expected is not None
     assert own.expected.shares[0].tolist() == [0.0] * len(GRID) + [1.0]  # nothing is said of its level
     assert np.isinf(own.expected.variances[0, -1])
+
+
+def test_what_a_segment_is_told_is_that_of_a_fleet_without_its_rows() -> None:
+    rng = np.random.default_rng(11)
+    _, models = fleet_of(9, rng, level=0.5, slopes=0.2)
+    unseen = replace(models[3], noise=NoiseSums())
+    fleet = find_fleet_model([*models[:3], unseen, *models[4:]], PARTS, True)
+    assert fleet is not None
+    for place in range(len(models)):
+        told = fleet.lend(place, level=False)
+        others = np.arange(len(models)) != place
+        first, slopes = fleet.models[others].sum(axis=0), fleet.weights[others].sum(axis=0)
+        assert told.start == pytest.approx(np.append(first[:1] / slopes[0], first[1:] / slopes[1]), rel=1e-12)
+        assert told.expected is not None
+        logs = fleet.evidence[1][others].sum(axis=0) + 0.5 * np.log(GRID)
+        shares = np.exp(logs - logs.max())
+        kept = told.expected.shares[1][-1]
+        assert told.expected.shares[1][:-1] == pytest.approx((1.0 - kept) * shares / shares.sum(), rel=1e-9)
+        noises = fleet.noises[others & (fleet.noises[:, 0] > 0.0)]
+        logs = np.log(noises[:, 1])
+        between = max(float(np.var(logs, ddof=1) - noises[:, 4].mean()), 1e-6)
+        level = told.expected.noise.total / told.expected.noise.rows
+        assert level == pytest.approx(np.exp(logs.mean() + 0.5 * between), rel=1e-9)
 
 
 def test_noise_stands_for_few_rows_and_for_fewer_where_segments_differ() -> None:

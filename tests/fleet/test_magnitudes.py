@@ -11,6 +11,7 @@ from driftpace import Budget, Fleet, LinearCost, SquaredLoss
 from driftpace.errors import ParameterError
 from driftpace.fleet import magnitudes, segments
 from driftpace.tracker.method import TellEvent
+from driftpace.typing import FloatArray
 
 NAMES = tuple(f"s{place:02d}" for place in range(12))
 ODD = "s07"
@@ -246,3 +247,25 @@ def test_a_control_without_the_check_asks_for_far_more_rows(monkeypatch: pytest.
         monkeypatch.setattr(segments, "GROWTH", 10**6)
         asked[accept] = fleet.ask()[ODD].samples
     assert asked[True] > 100 * asked[False]
+
+
+def test_how_large_the_numbers_of_all_are_is_found_once_for_each_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """New segments are compared with all others, so that anything else would take time quadratic in segments."""
+    rng = np.random.default_rng(4)
+    every = [
+        magnitudes.Magnitudes(rows=9, largest=rng.lognormal(size=3), spread=np.ones(3), smallest=np.full(3, 0.1))
+        for _ in range(9)
+    ]
+    taken: list[int] = []
+    logs = magnitudes.FleetMagnitudes._logs
+
+    def counted(self: magnitudes.FleetMagnitudes, column: int) -> FloatArray | None:
+        taken.append(column)
+        return logs(self, column)
+
+    monkeypatch.setattr(magnitudes.FleetMagnitudes, "_logs", counted)
+    fleet = magnitudes.FleetMagnitudes(lambda: every)
+    limits = [(fleet.usual(column), fleet.limit(column)) for _ in range(5) for column in range(3)]
+    assert limits[:3] * 5 == limits
+    assert len(set(limits)) == 3
+    assert sorted(taken) == [0, 0, 1, 1, 2, 2]

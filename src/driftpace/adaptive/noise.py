@@ -6,7 +6,7 @@ to the next is then known from the rows of the last few. A target of its own nee
 """
 
 import math
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,6 +49,10 @@ class NoiseSums:
     def spread(self) -> float:
         """The squared coefficient of variation of the noise of a group."""
         return max(self.squares * self.units / max(self.total * self.total, 1e-300) - 1.0, 0.0)
+
+    def values(self) -> FloatArray:
+        """Return the fields in their order."""
+        return np.array([self.rows, self.total, self.squares, self.losses, self.together])
 
     def __add__(self, other: "NoiseSums") -> "NoiseSums":
         return NoiseSums(
@@ -95,7 +99,7 @@ class NoiseMemory:
     @classmethod
     def of(cls, sums: NoiseSums, rates: tuple[float, ...] = FIXED_RATE) -> "NoiseMemory":
         """Return the memory of rows that all rates saw alike."""
-        return cls(rates=rates, sums=np.tile(np.array(astuple(sums)), (len(rates), 1)), shares=_prior(rates))
+        return cls(rates=rates, sums=np.tile(sums.values(), (len(rates), 1)), shares=_prior(rates))
 
     def _each(self) -> list[NoiseSums]:
         return [
@@ -116,7 +120,7 @@ class NoiseMemory:
             evidence = np.array([_log_density(old, rows) for old in self._each()])
             shares = shares * np.exp(evidence - evidence.max())
             shares = shares / shares.sum()
-        return replace(self, sums=self.sums + np.array(astuple(rows)), shares=shares)
+        return replace(self, sums=self.sums + rows.values(), shares=shares)
 
     def next_period(self) -> "NoiseMemory":
         """Return the memory a period later: sums stand for as many rows as know the changed noise equally well."""

@@ -359,7 +359,8 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
         noise = fit.noise
         if settled:
             break
-        white = first_metric(rows, plain, fit.model)
+        if not rows.quadratic:  # a quadratic loss has one curvature
+            white = first_metric(rows, plain, fit.model)
     assert fit is not None
     if isinstance(rows.loss, LinearLoss) and fit.noise_upper > rows.loss.most_noise:
         fit = _with_noise_at_most(fit, rows.loss.most_noise)

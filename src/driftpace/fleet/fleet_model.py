@@ -6,6 +6,7 @@ of T_b stays a distribution over a geometric grid, so that few segments, which s
 far out do not move the center. What a segment is told leaves itself out.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -46,41 +47,61 @@ class SegmentModel:
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class FleetModel:
-    """The model of the fleet and the parts of it that one segment contributed, so that they can be left out."""
+    """The model of the fleet and what each segment contributes to its sums, so that one is left out in no more than its own time.
+
+    Rows of the arrays are segments; ``models`` are times their weights in each block, ``place`` times those in the first one.
+    """
 
     parts: tuple[slice, ...]
     models: FloatArray
     place: FloatArray
-    variances: FloatArray
     weights: FloatArray
     evidence: tuple[FloatArray, ...]
     grids: tuple[FloatArray, ...]
     noises: FloatArray
+    totals: "_Totals"
 
     def lend(self, without: int | None = None, *, level: bool = True) -> Lent:
         """Return what a new segment is lent, or one of these, which is left out; without ``level`` only slopes are pooled."""
-        weights, keep = self.weights, np.ones(len(self.models), dtype=np.bool_)
+        totals, count = self.totals, len(self.models)
         if without is not None:
-            keep[without] = False
-        center = _center(self.models, weights * keep[:, None], self.parts)
-        if self.place.shape[1]:
-            first = weights[:, 0] * keep
-            middle = first @ self.place / first.sum()
-            center[0] -= middle @ center[1:]
-        count = int(keep.sum())
+            totals, count = totals.without(self, without), count - 1
+        center = np.empty(len(totals.models))
+        for block, part in enumerate(self.parts):
+            center[part] = totals.models[part] / totals.weights[block]
+        if len(totals.place):
+            center[0] -= totals.place / totals.weights[0] @ center[1:]
         kept = max(KEPT, FEW / (FEW + count))
         variances, shares = [], []
         for block, grid in enumerate(self.grids):
-            own = _posterior(self.evidence[block][keep])
-            uncertain = 1.0 / (weights[:, block] * keep).sum()
+            own = _posterior(totals.evidence[block])
             known = (1.0 - kept) if level or block or len(self.parts) == 1 else 0.0
-            variances.append(np.append(grid + uncertain, np.inf))
+            variances.append(np.append(grid + 1.0 / totals.weights[block], np.inf))
             shares.append(np.append(known * own, 1.0 - known))
         return Lent(
             start=center,
-            expected=ExpectedModel(
-                variances=np.array(variances), shares=np.array(shares), noise=_usual_noise(self.noises[keep])
-            ),
+            expected=ExpectedModel(variances=np.array(variances), shares=np.array(shares), noise=totals.noise.usual()),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _Totals:
+    """The sums over segments."""
+
+    models: FloatArray
+    place: FloatArray
+    weights: FloatArray
+    evidence: tuple[FloatArray, ...]
+    noise: "_NoiseTotals"
+
+    def without(self, fleet: FleetModel, one: int) -> "_Totals":
+        """Return the sums without those of a segment."""
+        return _Totals(
+            models=self.models - fleet.models[one],
+            place=self.place - fleet.place[one],
+            weights=self.weights - fleet.weights[one],
+            evidence=tuple(total - logs[one] for total, logs in zip(self.evidence, fleet.evidence, strict=True)),
+            noise=self.noise.without(fleet.noises[one]),
         )
 
 
@@ -115,16 +136,27 @@ def find_fleet_model(models: Sequence[SegmentModel], parts: tuple[slice, ...], i
         for block, grid in enumerate(grids):
             logs, precision = _densities(squares[:, block], variances[:, block], sizes[block], grid)
             evidence.append(logs)
-            weights[:, block] = precision @ _posterior(logs)
+            weights[:, block] = precision @ _posterior(logs.sum(axis=0))
+    weighted = np.empty_like(coefficients)
+    for block, part in enumerate(parts):
+        weighted[:, part] = weights[:, block, None] * coefficients[:, part]
+    place = weights[:, :1] * place
+    noises = np.array([_per_row(one.noise) for one in models])
     return FleetModel(
         parts=parts,
-        models=coefficients,
+        models=weighted,
         place=place,
-        variances=variances,
         weights=weights,
         evidence=tuple(evidence),
         grids=tuple(grids),
-        noises=np.array([_per_row(one.noise) for one in models]),
+        noises=noises,
+        totals=_Totals(
+            models=weighted.sum(axis=0),
+            place=place.sum(axis=0),
+            weights=weights.sum(axis=0),
+            evidence=tuple(logs.sum(axis=0) for logs in evidence),
+            noise=_NoiseTotals.of(noises),
+        ),
     )
 
 
@@ -141,12 +173,12 @@ def _densities(
     return most[:, :, 0] + np.log(sums), (shares / total).sum(axis=2) / sums
 
 
-def _posterior(logs: FloatArray) -> FloatArray:
-    """Return how probable the variances of the grid are after what each segment says.
+def _posterior(evidence: FloatArray) -> FloatArray:
+    """Return how probable the variances of the grid are after what all segments say, the sum of their log densities.
 
     Beforehand all standard deviations are alike: a variance that is too small to be seen is not taken for none.
     """
-    total = logs.sum(axis=0) + 0.5 * np.log(GRID)
+    total = evidence + 0.5 * np.log(GRID)
     shares = np.exp(total - total.max())
     return np.asarray(shares / shares.sum())
 
@@ -164,15 +196,42 @@ def _per_row(sums: NoiseSums) -> tuple[float, float, float, float, float]:
     return sums.rows, sums.total / rows, sums.squares / rows, sums.losses / rows, sums.spread / max(sums.units, 1.0)
 
 
-def _usual_noise(noises: FloatArray) -> NoiseSums:
-    """Return the noise of segments as sums over as many rows as would know it as well as they agree on it."""
-    noises = noises[(noises[:, 0] > 0.0) & (noises[:, 1] > 0.0)]
-    if len(noises) < LEAST_SEGMENTS:
-        return NoiseSums()
-    logs = np.log(noises[:, 1])
-    between = max(float(np.var(logs, ddof=1) - noises[:, 4].mean()), 1e-6)
-    level = float(np.exp(logs.mean() + 0.5 * between))
-    spread = float(np.maximum(noises[:, 2] / np.square(noises[:, 1]) - 1.0, 0.2).mean())
-    rows = min(NOISE_ROWS, spread / between)
-    loss = float((noises[:, 3] / noises[:, 1]).mean()) * level
-    return NoiseSums(rows=rows, total=rows * level, squares=rows * level * level * (1.0 + spread), losses=rows * loss)
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class _NoiseTotals:
+    """What the noises of segments add up to: their logarithms from ``middle``, squares of these, and what else is averaged."""
+
+    middle: float
+    sums: FloatArray
+
+    @classmethod
+    def of(cls, noises: FloatArray) -> "_NoiseTotals":
+        """Return the sums over segments whose noise is known."""
+        known = noises[(noises[:, 0] > 0.0) & (noises[:, 1] > 0.0)]
+        middle = float(np.log(known[:, 1]).mean()) if len(known) else 0.0
+        return cls(middle=middle, sums=sum((_noise_terms(one, middle) for one in known), start=np.zeros(6)))
+
+    def without(self, noise: FloatArray) -> "_NoiseTotals":
+        """Return the sums without those of a segment."""
+        if not (noise[0] > 0.0 and noise[1] > 0.0):
+            return self
+        return _NoiseTotals(middle=self.middle, sums=self.sums - _noise_terms(noise, self.middle))
+
+    def usual(self) -> NoiseSums:
+        """Return the noise of segments as sums over as many rows as would know it as well as they agree on it."""
+        count = float(self.sums[0])
+        if count < LEAST_SEGMENTS:
+            return NoiseSums()
+        mean, square, error, spread, loss = (self.sums[1:] / count).tolist()
+        between = max(count / (count - 1.0) * (square - mean * mean) - error, 1e-6)
+        level = math.exp(self.middle + mean + 0.5 * between)
+        rows = min(NOISE_ROWS, spread / between)
+        return NoiseSums(
+            rows=rows, total=rows * level, squares=rows * level * level * (1.0 + spread), losses=rows * loss * level
+        )
+
+
+def _noise_terms(noise: FloatArray, middle: float) -> FloatArray:
+    """Return what a segment adds to the sums: one, its log noise and its square, their error, the spread of rows, their loss."""
+    _, level, squares, losses, error = noise.tolist()
+    log = math.log(level) - middle
+    return np.array([1.0, log, log * log, error, max(squares / level**2 - 1.0, 0.2), losses / level])

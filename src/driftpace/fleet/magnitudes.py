@@ -76,25 +76,27 @@ def magnitudes_of(events: Mapping[str, TellEvent]) -> dict[str, Magnitudes]:
 
 
 class FleetMagnitudes:
-    """How large the numbers of all segments are, computed when a segment is in doubt."""
+    """How large the numbers of all segments are, computed when a segment is in doubt, once for each column."""
 
     def __init__(self, known: Callable[[], Iterable[Magnitudes]]) -> None:
         self._known = known
         self._largest: FloatArray | None = None
+        self._usual: dict[int, float | None] = {}
+        self._limits: dict[int, float | None] = {}
 
     def usual(self, column: int) -> float | None:
         """Return what nine of ten segments stay below; None where few segments have values other than zero."""
-        logs = self._logs(column)
-        return None if logs is None else math.exp(float(np.quantile(logs, 0.9)))
+        if column not in self._usual:
+            logs = self._logs(column)
+            self._usual[column] = None if logs is None else math.exp(float(np.quantile(logs, 0.9)))
+        return self._usual[column]
 
     def limit(self, column: int) -> float | None:
         """Return what no segment is expected to exceed; None where few segments have values other than zero."""
-        logs = self._logs(column)
-        if logs is None:
-            return None
-        middle = float(np.median(logs))
-        deviation = 1.4826 * float(np.median(np.abs(logs - middle)))
-        return math.exp(middle + max(math.log(FAR), math.log(10.0) + APART * deviation))
+        if column not in self._limits:
+            logs = self._logs(column)
+            self._limits[column] = None if logs is None else _limit(logs)
+        return self._limits[column]
 
     def _logs(self, column: int) -> FloatArray | None:
         if self._largest is None:
@@ -104,6 +106,12 @@ class FleetMagnitudes:
             return None
         sizes = self._largest[:, column]
         return np.log(sizes[sizes > 0.0]) if np.count_nonzero(sizes) > LEAST_SEGMENTS else None
+
+
+def _limit(logs: FloatArray) -> float:
+    middle = float(np.median(logs))
+    deviation = 1.4826 * float(np.median(np.abs(logs - middle)))
+    return math.exp(middle + max(math.log(FAR), math.log(10.0) + APART * deviation))
 
 
 def doubt(

@@ -1,9 +1,12 @@
 """The rows of each segment are drawn from its rows of the pool, once."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
 from driftpace import FleetCampaign
+from driftpace.campaign.fleet import sampling
 from driftpace.errors import DriftpaceError, ProtocolError
 from driftpace.storage import MemoryStore
 from tests.campaign.fleet.shops import Market, create
@@ -47,6 +50,25 @@ def test_rows_that_were_labelled_are_not_drawn_again() -> None:
     drawn = {row_id for ids in first.ids.values() for row_id in ids}
     assert second.new == receipt.order.missing
     assert drawn.isdisjoint(row_id for ids in second.ids.values() for row_id in ids)
+
+
+def test_labelled_rows_are_read_once_for_all_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading them once for each segment takes hours with ten thousand."""
+    campaign, market = create(MemoryStore(), id="id"), Market()
+    order = campaign.ask()
+    pool = pool_of({"Oslo": 60, "Rome": 60, "Turin": 60})
+    campaign.tell(market.rows(order.segments.missing), final=False)
+    reads: list[int] = []
+
+    class Marks(set[tuple[str, str]]):
+        def __iter__(self) -> Iterator[tuple[str, str]]:
+            reads.append(len(self))
+            return super().__iter__()
+
+    marks_of = sampling.marks_of
+    monkeypatch.setattr(sampling, "marks_of", lambda *given: Marks(marks_of(*given)))
+    assert campaign.sample(pool).new
+    assert reads == [30]
 
 
 def test_segments_of_the_pool_are_added() -> None:

@@ -63,6 +63,14 @@ def test_one_segment() -> None:
         load_segment_page(worked(), "Bari")
 
 
+def test_a_segment_without_a_closed_period_has_no_model() -> None:
+    campaign, market = create(MemoryStore()), Market()
+    campaign.tell(market.rows(campaign.ask().segments.missing), final=False)
+    assert load_segment_page(campaign, "Oslo").coefficients == ()
+    campaign.tell(final=True)
+    assert [name for name, _ in load_segment_page(campaign, "Oslo").coefficients] == ["price", "intercept"]
+
+
 def test_small_drawings_are_interrupted_where_nothing_is_known() -> None:
     assert sparkline([0.5, None, 2.0, 1.0]).count("<polyline") == 1
     assert 'class="bad"' in sparkline([0.5, 1.4])

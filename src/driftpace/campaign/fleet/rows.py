@@ -86,8 +86,8 @@ class FleetRows:
         """Return the segment and the id of each row that was added; none where rows have no ids."""
         if self.ids is None:
             return set()
-        marks = zip(self.columns[segment].values, self.ids, strict=True)
-        return {(str(name), one) for name, one in marks if str(name) not in self.set_aside}
+        marks, aside = zip(self.columns[segment].values, self.ids, strict=True), frozenset(self.set_aside)
+        return {(str(name), one) for name, one in marks if str(name) not in aside}
 
 
 def read_delivery(table: Any, definition: Definition, encoding: Encoding | None) -> FleetRows:

@@ -93,7 +93,9 @@ def draw(store: Store, state: FleetCampaignState, columns: Columns, names: Seque
     opened = state.opened
     assert opened is not None
     drawn = drawn_in(store, state)
-    delivered = marks_of(store, state, opened.deliveries)
+    delivered: dict[str, set[str]] = {}
+    for segment, one in marks_of(store, state, opened.deliveries):
+        delivered.setdefault(segment, set()).add(one)
     bad = np.zeros(len(ids), dtype=np.bool_)
     for rows in invalid_rows(definition, columns, learned=state.fleet.encoding, owner=OWNER).values():
         bad |= rows
@@ -107,7 +109,7 @@ def draw(store: Store, state: FleetCampaignState, columns: Columns, names: Seque
     new = 0
     for name, missing in sorted(state.table.missing.items()):
         before = set(drawn.get(name, ()))
-        known = {one for segment, one in delivered if segment == name}
+        known = delivered.get(name, set())
         there = places.get(name, [])
         awaited = [place for place in there if ids[place] in before and ids[place] not in known][:missing]
         free = [place for place in there if ids[place] not in before and ids[place] not in known]

@@ -231,14 +231,14 @@ def load_segment_page(fleet: FleetCampaign, name: str) -> SegmentPage:
     values = segment_json(fleet, name)
     row = fleet.segments[name]
     keys = {period.period: period.key for period in fleet.ledger()}
-    coefficients = values["coefficients"] or {}
+    coefficients = values["coefficients"] if values["periods"] else None  # before that it is where the model starts
     return SegmentPage(
         name=fleet.name,
         row=row,
         why=why(row),
         reason=values["reason"],
         figures=_figures(values["periods"], keys),
-        coefficients=tuple((column, number(value)) for column, value in coefficients.items()),
+        coefficients=tuple((column, number(value)) for column, value in (coefficients or {}).items()),
     )
 
 
