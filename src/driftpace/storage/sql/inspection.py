@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Double, Integer, LargeBinary, Table, Text, cast, func, literal, select, text
 
-from driftpace.storage.base import VALUE_KINDS, Damage
+from driftpace.storage.base import VALUE_KINDS, Damage, as_json
 from driftpace.storage.sql.schema import CAMPAIGNS, ENTRIES, METADATA, REFUSALS, TOKENS, VALUES
 from driftpace.storage.stored import json_object, json_texts
 
@@ -142,9 +142,13 @@ def _form(name: str, pattern: str, needed: str) -> Check:
 def _json(name: str, parse: Callable[[Any], Any]) -> Check:
     def check(row: Mapping[str, Any]) -> str | None:
         try:
-            parse(row[name])
+            content = parse(row[name])
         except ValueError as error:
             return f"{error}"
+        if (
+            as_json("doctor", content=content) != row[name]
+        ):  # such as a name twice, of which other programs read the other
+            return "written as driftpace writes JSON"
         return None
 
     return check
