@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +106,16 @@ def test_a_rebuilt_chain_without_a_seal_hides_who_it_was(copy: Path) -> None:
     found = verified(store)
     store.close()
     assert found.verdict is CheckVerdict.PASS
+
+
+def test_rows_beside_an_entry_that_brought_none_are_found(copy: Path) -> None:
+    with closing(sqlite3.connect(copy)) as connection, connection:
+        falsified.statement(falsified.FOREIGN)(connection)
+    store = opened(copy)
+    found = verified(store)
+    store.close()
+    assert (found.verdict, found.entry) == (CheckVerdict.FAIL, 1)
+    assert "brought none" in found.sentence
 
 
 @pytest.mark.parametrize("seed", range(8))

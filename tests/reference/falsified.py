@@ -124,6 +124,9 @@ RECOMPUTED: dict[str, Edit] = {
 }
 """Edits that a replay of the log finds, even where the chain was computed anew."""
 
+FOREIGN = "INSERT INTO driftpace_rows SELECT campaign_id, 1, data FROM driftpace_rows WHERE {of} LIMIT 1"
+"""Store rows beside the first entry, which brought none."""
+
 NOTED: dict[str, Edit] = {
     "who delivered": body("delivered", "who", "Mallory"),
     "source of a delivery": body("delivered", "source", "elsewhere"),

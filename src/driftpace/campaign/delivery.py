@@ -446,7 +446,7 @@ def _gather(
     store: Store, state: CampaignState, draft: Draft, delivery: Delivery, packed: PackedRows
 ) -> tuple[CampaignState, _Counted]:
     """Add the rows whose id was not delivered before in this period, and labels of others by another annotator."""
-    before = delivered_in(state)
+    before = {} if packed.ids is None else delivered_in(state)
     known = repeated_labels(packed, before)
     repeated, contradictions = sum(known), None
     if repeated:

@@ -130,10 +130,6 @@ PATIENCE = 120.0
 """Seconds for which a change is retried while other writers change the same campaign."""
 
 
-CROWDED = 5.0
-"""Seconds after a conflict for which a handle waits for its turn before it computes anything."""
-
-
 class StateHandle(Generic[State, Drafted]):
     """A state of a store, cached, for any number of threads: one changes it at a time, all can read it."""
 
@@ -144,7 +140,6 @@ class StateHandle(Generic[State, Drafted]):
         self._changing = threading.RLock()
         self._reading = threading.Lock()
         self._known: State | None = None
-        self._crowded = 0.0
 
     def _draft(self, before: State) -> Drafted:
         """Return a draft of entries after a state."""
@@ -174,7 +169,7 @@ class StateHandle(Generic[State, Drafted]):
         until = time.monotonic() + PATIENCE
         pause = 0.002
         with self._changing, ExitStack() as turn:
-            waiting = not dry_run and time.monotonic() < self._crowded
+            waiting = not dry_run and self._store.crowded(self._name)  # nobody goes ahead of those who wait
             if waiting:
                 turn.enter_context(self._store.turn(self._name))
             while True:
@@ -203,7 +198,6 @@ class StateHandle(Generic[State, Drafted]):
                         raise StorageError(
                             f"campaign {self._name!r} was changed by other writers all the time; nothing was written, try again."
                         ) from None
-                    self._crowded = time.monotonic() + CROWDED
                     if waiting:
                         time.sleep(pause * random.random())
                         pause = min(2.0 * pause, 0.25)
@@ -334,10 +328,8 @@ def with_packed_rows(state: CampaignState, rows: Mapping[int, PackedRows]) -> Ca
     """Return the state with the rows of its open period by their entry."""
     if state.opened is None:
         return state
-    whole = replace(state, opened=transitions.without_deliveries(state.opened))
-    for seq in state.opened.deliveries:
-        whole = transitions.delivered(whole, rows[seq], seq=seq)
-    return whole
+    empty = replace(state, opened=transitions.without_deliveries(state.opened))
+    return transitions.redelivered(empty, {seq: rows[seq] for seq in state.opened.deliveries})
 
 
 def archived_error(name: str) -> ProtocolError:

@@ -17,6 +17,8 @@ from driftpace.storage.base import Entry, Store
 from driftpace.storage.chain import first_break
 
 ROWS_KINDS = ("delivered", "selected")
+_STATE_KINDS = ("erased", "retrained", "upgraded")
+"""Entries beside which a state or a model is stored."""
 """Kinds of entries with rows or ids."""
 
 
@@ -45,6 +47,7 @@ def verify_campaign(name: str, store: Store) -> Verification:
         saved = _saved(store, name)
         rows_of = stored_rows(store, name)
         _check_rows(log, rows_of, saved)
+        _check_no_other_rows(store, name, log)
         _check_summary(store, name)
         return recompute(log, rows_of, saved)
     except LogMismatch as mismatch:
@@ -121,6 +124,17 @@ def _check_rows(log: Sequence[Entry], rows_of: RowsOf, saved: CampaignState) -> 
         count = len(unpack_ids(data)) if packed is None else len(packed.event.y)
         if count + len(erased_in(data)) != entry.body["rows"] + entry.body.get("more_labels", 0):
             raise LogMismatch(f"{named(entry).capitalize()} has another number of rows than it says.", entry)
+
+
+def _check_no_other_rows(store: Store, name: str, log: Sequence[Entry]) -> None:
+    """Raise LogMismatch where rows are stored beside an entry that brought none."""
+    without = [
+        entry.seq for entry in log if entry.kind not in (*ROWS_KINDS, *_STATE_KINDS) and "model" not in entry.body
+    ]
+    seq = min(store.rows(name, without), default=None)
+    if seq is not None:
+        entry = log[seq - 1]
+        raise LogMismatch(f"Rows are stored beside {named(entry)}, which brought none.", entry)
 
 
 def check_erased(entry: Entry, data: bytes, noted: Mapping[str, str], *, dropped: bool) -> None:

@@ -173,6 +173,10 @@ class Store(Protocol):
         """Append entries after number ``after`` and return the last number; raise :class:`ConflictError` if the log is longer."""
         ...
 
+    def crowded(self, name: str) -> bool:
+        """Return whether somebody waits for a turn to change a campaign, or has it."""
+        ...
+
     def turn(self, name: str) -> AbstractContextManager[None]:
         """Wait in order of arrival among those who change a campaign; it prevents conflicts, and is no lock."""
         ...

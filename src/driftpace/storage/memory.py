@@ -84,6 +84,10 @@ class MemoryStore:
             valid.apply_to(record)
             return len(record.log)
 
+    def crowded(self, name: str) -> bool:  # noqa: ARG002
+        """Return False: nobody waits."""
+        return False
+
     def turn(self, name: str) -> AbstractContextManager[None]:  # noqa: ARG002
         """Do not wait: threads of one process conflict rarely."""
         return nullcontext()

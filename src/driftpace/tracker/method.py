@@ -21,7 +21,7 @@ from driftpace.selection import Design
 from driftpace.tracker.inputs import MOST_COLUMNS
 from driftpace.tracker.row_labels import with_labels
 from driftpace.tracker.spending import Spending
-from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, reweighted
+from driftpace.tracker.state import MethodState, ModelSpec, PeriodOrder, RowBatch, reweighted, with_batch
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
@@ -319,7 +319,7 @@ class ModelMethod(ABC):
         batch = RowBatch(X=X, y=y, groups=event.groups, weights=event.weights, late=event.late)
         earlier = reweighted(state.batches, event.earlier_weights)
         if event.annotators is None or event.ids is None:
-            return replace(state, batches=(*earlier, batch))
+            return replace(state, batches=with_batch(earlier, batch))
         return replace(state, batches=with_labels(earlier, batch, event.ids, event.annotators))
 
     def forget(self, state: Any) -> Any:

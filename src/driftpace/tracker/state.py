@@ -132,6 +132,35 @@ class RowBatch:
     late: int = 0
 
 
+def with_batch(batches: tuple[RowBatch, ...], batch: RowBatch) -> tuple[RowBatch, ...]:
+    """Return the batches with one more, joined with those before it that are not much larger: many small ones cost like a few.
+
+    Rows keep their order. Batches of which only one has groups or weights, or that have labels by annotators, stay apart.
+    """
+    while batches and _joins(batches[-1], batch):
+        batch = _joined(batches[-1], batch)
+        batches = batches[:-1]
+    return (*batches, batch)
+
+
+def _joins(last: RowBatch, batch: RowBatch) -> bool:
+    alike = all((getattr(last, name) is None) == (getattr(batch, name) is None) for name in ("groups", "weights"))
+    plain = last.labels is None and batch.labels is None
+    return alike and plain and last.late == batch.late and len(last.y) < 2 * len(batch.y)
+
+
+def _joined(last: RowBatch, batch: RowBatch) -> RowBatch:
+    return RowBatch(
+        X=np.concatenate([last.X, batch.X]),
+        y=np.concatenate([last.y, batch.y]),
+        groups=None if last.groups is None or batch.groups is None else np.concatenate([last.groups, batch.groups]),
+        weights=None
+        if last.weights is None or batch.weights is None
+        else np.concatenate([last.weights, batch.weights]),
+        late=batch.late,
+    )
+
+
 def weights_of(batches: tuple[RowBatch, ...]) -> FloatArray | None:
     """Return the weight of each row of the batches, or None; a row without one has weight 1."""
     if all(batch.weights is None for batch in batches):
@@ -144,8 +173,10 @@ Batch = TypeVar("Batch", RowBatch, "ScoredRows")
 
 def reweighted(batches: tuple[Batch, ...], weights: FloatArray | None) -> tuple[Batch, ...]:
     """Return the batches with new weights; as they are where there are none, or where they were made for other rows."""
+    if weights is None or not batches:
+        return batches
     ends = np.cumsum([len(batch.y) for batch in batches])
-    if weights is None or not batches or len(weights) != ends[-1]:
+    if len(weights) != ends[-1]:
         return batches
     parts = np.split(weights, ends[:-1])
     return tuple(replace(batch, weights=part) for batch, part in zip(batches, parts, strict=True))

@@ -77,6 +77,16 @@ def test_nothing_is_found_in_a_whole_store(store: Store) -> None:
             "Row campaign 'Churn', seq 2: body must be a JSON object (and in 1",
         ),
         (
+            """UPDATE driftpace_entries SET body = '{"who":"Mallory","who":"Ada"}' WHERE seq = 2""",
+            "entries",
+            "Row campaign 'Churn', seq 2: body must be written as driftpace writes JSON (and in 1",
+        ),
+        (
+            """UPDATE driftpace_entries SET body = '{"who":"\\ud800"}' WHERE seq = 2""",
+            "entries",
+            "Row campaign 'Churn', seq 2: body must be written as driftpace writes JSON (and in 1",
+        ),
+        (
             "UPDATE driftpace_tokens SET scopes = '[1]'",
             "tokens",
             "Row name 'ada': scopes must be a JSON list of texts.",

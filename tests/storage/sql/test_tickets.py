@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from driftpace.campaign import Campaign
 from driftpace.storage import Store, open_store
 from driftpace.storage.sql import store as sql_store
 from tests.reference.changes import change
@@ -52,6 +53,34 @@ def test_turns_are_in_order_of_arrival(store: Store) -> None:
     for thread in waiting:
         thread.join()
     assert done == [0, 1, 2, 3, 4]
+    assert tickets(store) == 0
+
+
+def test_a_campaign_is_crowded_while_somebody_waits_for_it(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not store.crowded("churn")
+    with store.turn("churn"):
+        assert store.crowded("churn")
+        assert not store.crowded("other")
+    assert not store.crowded("churn")
+    monkeypatch.setattr(sql_store, "LEASE", 0.0)
+    store.turn("churn").__enter__()  # as if it had been killed
+    assert not store.crowded("churn")
+    assert not store.crowded("none")
+
+
+def test_a_writer_who_comes_later_does_not_go_ahead_of_those_who_wait(store: Store) -> None:
+    """Whoever had no conflict yet is the quickest, and would change the campaign under those whose turn it is."""
+    campaign = Campaign.create({"name": "prices", "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
+    campaign.ask()
+    before = len(campaign.log())
+    with store.turn("prices"):
+        late = threading.Thread(target=lambda: campaign.tell([[1.0], [2.0]], [1.0, 3.0], final=False))
+        late.start()
+        while tickets(store) < 2:
+            time.sleep(0.001)
+        assert len(campaign.log()) == before
+    late.join()
+    assert len(campaign.log()) > before
     assert tickets(store) == 0
 
 

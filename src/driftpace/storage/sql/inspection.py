@@ -10,7 +10,8 @@ from typing import Any
 
 from sqlalchemy import Column, Connection, Double, Integer, LargeBinary, Table, Text, cast, func, literal, select, text
 
-from driftpace.storage.base import VALUE_KINDS, Damage
+from driftpace.errors import ParameterError
+from driftpace.storage.base import VALUE_KINDS, Damage, as_json
 from driftpace.storage.sql.schema import CAMPAIGNS, ENTRIES, METADATA, REFUSALS, TOKENS, VALUES
 from driftpace.storage.stored import json_object, json_texts
 
@@ -95,6 +96,8 @@ def _cells(connection: Connection, column: Column[Any]) -> list[Any]:
     return [func.typeof(column), literal("") if blob else content]
 
 
+_AS_WRITTEN = "written as driftpace writes JSON"
+
 _NEEDED = {
     Text: ("a text", ("text",)),
     Integer: ("a whole number", ("integer",)),
@@ -142,10 +145,13 @@ def _form(name: str, pattern: str, needed: str) -> Check:
 def _json(name: str, parse: Callable[[Any], Any]) -> Check:
     def check(row: Mapping[str, Any]) -> str | None:
         try:
-            parse(row[name])
-        except ValueError as error:
-            return f"{error}"
-        return None
+            content = parse(row[name])
+            written = as_json("doctor", content=content)
+        except (ParameterError, ValueError) as error:
+            return _AS_WRITTEN if isinstance(error, ParameterError) else f"{error}"
+        return (
+            None if row[name] == written else _AS_WRITTEN
+        )  # of a name that is there twice, other programs read the other
 
     return check
 

@@ -98,6 +98,11 @@ TICKETS_AHEAD = CompiledSelect(
 )
 """How many tickets for a campaign came before one and have not expired."""
 
+TICKETS_HELD = CompiledSelect(
+    select(TICKETS.c.id).where(belongs(TICKETS, _NAME), TICKETS.c.expires > bindparam("now")).limit(1)
+)
+"""A ticket for a campaign that has not expired."""
+
 PLACE = (
     select(CAMPAIGNS.c.id, CAMPAIGNS.c.seq, select(META.c.version).scalar_subquery())
     .where(CAMPAIGNS.c.name == _NAME)
