@@ -58,7 +58,8 @@ def _titled(label: str, texts: Sequence[str]) -> list[Line]:
 
 def _leakage(check: TableCheck) -> list[Line]:
     if check.leaks:
-        apart = ["The numbers below are without them, and so is the next command."] if check.suspects else []
+        suspects = "it" if len(check.suspects) == 1 else "them"
+        apart = [f"The numbers below and the next command leave {suspects} out."] if check.suspects else []
         return _titled("Leakage", [*(leak.sentence for leak in check.leaks), *apart])
     return [("Leakage", "none found: no feature gives the target away")] if check.features else []
 
@@ -153,7 +154,7 @@ def _estimate(estimate: LabelEstimate, check: TableCheck) -> str:
     if estimate.missed:
         return f"{text}; the target was missed, so expect more"
     if estimate.too_fine:
-        return f"{text}; too fine to be judged on {count(rows)} rows a period"
+        return f"{text}; a backtest on {count(rows)} rows a period cannot judge it"
     if estimate.later > 0.5 * rows:
         return f"{text}: most of the {count(rows)} rows of a period"
     return text

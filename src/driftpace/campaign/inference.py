@@ -22,7 +22,7 @@ from driftpace.tables.cells import as_numbers, numbers_each, without_marks
 from driftpace.tables.csv_format import number_text
 from driftpace.tables.dates import Dates, find_dates, parse_dates
 from driftpace.tables.encoding import MISSING, CategoryColumn, EncodedColumn, Encoding, NumberColumn, find_column
-from driftpace.tables.identity import find_ids, named_like_id
+from driftpace.tables.identity import find_ids, holds_text_ids, named_like_id
 from driftpace.tables.leakage import find_leaks
 from driftpace.tables.learn import is_numeric, learn_encoding
 from driftpace.tables.targets import MOST_LABELS, describe_target
@@ -230,7 +230,7 @@ def table_columns(table: Any) -> "Columns":
 
 def find_row_id(columns: "Columns", *, target: str | None = None) -> str | None:
     """Return the column that identifies rows: by its name, or because it numbers them; None where none does."""
-    named = [name for name in columns if named_like_id(name)]
+    named = [name for name, column in columns.items() if named_like_id(name) or holds_text_ids(name, column)]
     counters = [name for name in columns if name not in named and _is_consecutive(columns[name])]
     return next((name for name in (*named, *counters) if name != target and _is_unique(columns[name])), None)
 
@@ -245,11 +245,22 @@ def _id_notes(values: Mapping[str, Any], columns: "Columns") -> list[Note]:
         return [
             Note("Row ID", f"none; {texts[0]} differs in every row: as id, it lets rows that are sent twice count once")
         ]
-    repeated = next((name for name in others if named_like_id(name) and not columns[name].missing.all()), None)
+    repeated = next(
+        (
+            name
+            for name, column in others.items()
+            if (named_like_id(name) or holds_text_ids(name, column)) and not column.missing.all()
+        ),
+        None,
+    )
     if repeated is None:
         return []
     return [
-        Note("Row ID", f"none; {repeated} is not different in every row: give it as groups if its rows belong together")
+        Note(
+            "Row ID",
+            f"none; {repeated} occurs in several rows: give it as id if it occurs once in a period, or as groups if its rows "
+            "belong together",
+        )
     ]
 
 
