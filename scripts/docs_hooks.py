@@ -4,6 +4,7 @@ A public name without a docstring fails the build. A name that two packages expo
 """
 
 import inspect
+import re
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,9 @@ PAGES = {
     "testing": ("driftpace.testing",),
 }
 """The packages on each page of the reference."""
+
+_ROLE = re.compile(r":(?:class|func|meth|attr|mod|data|exc|obj):<code>(?:~(?:\w+\.)*)?([^<]*)</code>")
+"""A role of Sphinx in a docstring, as Markdown renders it; of names after a tilde only the last part is shown."""
 
 INCLUDED = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 """Pages that are files of the repository's root."""
@@ -108,3 +112,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if (name := INCLUDED.get(page.file.src_uri)) is None:
         return markdown
     return (Path(config.config_file_path).parent / name).read_text().replace("](docs/", "](")
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
+    """Return a page in which the roles of docstrings are code."""
+    return _ROLE.sub(r"<code>\1</code>", html)

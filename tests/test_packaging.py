@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from driftpace.backtest.compare import LIBRARIES
 from driftpace.cli.app import COMMANDS
 
 ROOT = Path(__file__).parents[1]
@@ -27,6 +28,13 @@ def test_the_container_runs_commands_and_extras_that_exist_as_a_plain_user() -> 
     assert CONTAINER.index("RUN driftpace warm") > user
     assert command > user
     assert "/readyz" in CONTAINER
+
+
+def test_all_brings_trees_for_the_comparison_that_the_readme_shows() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    (every,) = extras["all"]
+    assert "driftpace compare" in (ROOT / "README.md").read_text()
+    assert set(re.findall(r"\w+", every)) & set(LIBRARIES) & set(extras)
 
 
 def test_the_unit_starts_the_service_and_writes_only_its_own_folders() -> None:

@@ -8,7 +8,8 @@
     ├── DataError               rows or files that cannot be used                   (also a ValueError)
     │   └── CollinearColumnsError   columns that are linearly dependent
     ├── ProtocolError           a call out of order, such as tell before ask        (also a RuntimeError)
-    │   └── TooEarlyError           not enough data yet to look ahead
+    │   ├── TooEarlyError           not enough data yet to look ahead
+    │   └── NoOpenPeriodError       a campaign has no order: ask first
     ├── StateFileError          a saved state that cannot be read back              (also a ValueError)
     ├── StorageError            a store that is full, read-only, damaged or gone    (also a RuntimeError)
     │   ├── ConflictError           a concurrent writer committed first
@@ -158,6 +159,14 @@ class TooEarlyError(ProtocolError):
     def __init__(self, why: str) -> None:
         super().__init__(f"it is too early to plan ahead: {why}; ask and tell first.")
         self.why = why
+
+
+class NoOpenPeriodError(ProtocolError):
+    """A call that needs an order, in a campaign that was not asked; ``period`` is the period to ask for."""
+
+    def __init__(self, method: str, period: int) -> None:
+        super().__init__(f"{method}() requires an open period; call ask() for period {period} first.")
+        self.period = period
 
 
 class StateFileError(DriftpaceError, ValueError):

@@ -49,21 +49,23 @@ def test_the_periods_above_the_target_are_found() -> None:
 
 def test_the_coefficient_that_moved_is_named_first() -> None:
     moved = dict(breach_lines(missed()))["Moved"]
-    assert moved.startswith("most there, in units of the risk a period: education 0.08 (0.001 elsewhere), ")
+    assert moved.startswith(
+        "coefficients that changed most in those periods, as excess loss per period: education 0.08 (0.001 in the others), "
+    )
 
 
 def test_a_silent_check_is_named_as_the_one_that_should_have_spoken() -> None:
     silent = missed()
     text = dict(breach_lines(silent))["Checks"]
-    assert "the target was stated as met there in 100 % of runs" in text
+    assert "in 100 % of those periods and runs the target was predicted to be met" in text
     assert "no check warned or failed in half of them" in text
-    assert "“measured risk” should have, and did in 0 %" in text
+    assert "“measured risk” should have, and did in only 0 %" in text
     assert silent.checks is not None
     verdicts = silent.checks.verdicts.copy()
     verdicts[1][:, ABOVE] = 2.0
     loud = replace(silent, checks=CheckVerdicts(names=silent.checks.names, verdicts=verdicts))
     text = dict(breach_lines(loud))["Checks"]
-    assert "“measured risk” in 100 % did warn or fail" in text
+    assert "warned or failed: “measured risk” in 100 %" in text
     assert "should have" not in text
 
 
@@ -71,7 +73,7 @@ def test_no_check_had_to_speak_where_the_tracker_stated_the_miss_itself() -> Non
     result = missed()
     honest = replace(result, ledger=replace(result.ledger, risk_bound=np.full_like(result.ledger.risk_bound, 0.05)))
     text = dict(breach_lines(honest))["Checks"]
-    assert text.startswith("the target was stated as met there in 0 % of runs and periods")
+    assert text.startswith("in 0 % of those periods and runs the target was predicted to be met")
     assert "should have" not in text
 
 
@@ -93,6 +95,21 @@ def test_a_single_run_and_a_confidence_are_explained_too() -> None:
     assert sure.startswith(
         "4 of 28 periods above the target in more runs than allowed; worst 1982 (100 % of runs above)"
     )
+
+
+@pytest.mark.parametrize(("share", "shown"), [(0.5, True), (0.99, False), (1.5, False)])
+def test_held_out_rows_within_the_target_are_said_beside_the_verdict(share: float, shown: bool) -> None:
+    result = missed()
+    own, target = result.strategies[0], np.array(result.epsilon)
+    noise = np.where(np.arange(target.size) % 2, 0.2, -0.2)
+    held_out = np.broadcast_to((share + noise) * target, own.excess_risk.shape)
+    result = replace(result, strategies=(replace(own, held_out_risk=held_out), *result.strategies[1:]))
+    lines = dict(breach_lines(result))
+    assert ("Held out" in lines) is shown
+    if shown:
+        assert lines["Held out"].startswith("within the target: 0.50 ± 0.04 times the target on held-out rows; ")
+        assert "held-out rows; " in backtest_report(result)
+    assert "Held out" not in dict(breach_lines(replace(result, confidence=0.9)))
 
 
 def test_the_audit_is_shown_beside_the_truth() -> None:

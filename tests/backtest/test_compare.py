@@ -13,7 +13,7 @@ import xgboost
 import driftpace
 from driftpace.backtest import from_json, to_json
 from driftpace.backtest.compare_result import ComparedModel, ModelComparison
-from driftpace.errors import DataError, ParameterError
+from driftpace.errors import DataError, MissingExtraError, ParameterError
 from driftpace.report import backtest_report, compare_report
 
 PERIODS, ROWS = 6, 150
@@ -171,6 +171,10 @@ def test_trees_of_a_library_by_its_name(waves: dict[str, Any]) -> None:
         assert found.learner == name
         assert {each.kind for each in found.models} == {"reference", "frozen", "linear", "trees"}
         assert found.reference.loss < 0.5 * of(found, "linear")[0].loss
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("driftpace.backtest.compare.find_spec", lambda name: None)
+        with pytest.raises(MissingExtraError, match=r'needs a library of trees: pip install "driftpace\[sklearn\]"'):
+            driftpace.compare_models(waves, **given)
     with pytest.raises(ParameterError, match=r"must name one library of trees.*got lightgbm and xgboost"):
         driftpace.compare_models(waves, models=["lightgbm", "xgboost"], **given)
     model = lightgbm.LGBMRegressor(n_estimators=2, verbose=-1).fit(

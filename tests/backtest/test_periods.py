@@ -30,7 +30,7 @@ def test_months(dates: Any) -> None:
     assert panel.sizes == (63, 84, 93, 57)
     assert panel.features == ("x",)
     assert panel.notes[:3] == (
-        "Periods are months of date: 2010-01 to 2010-04.",
+        "Periods are months, from the column 'date': 2010-01 to 2010-04.",
         "The first period, 2010-01, is partial: it begins on 2010-01-11.",
         "The last period, 2010-04, is partial: it ends on 2010-04-19.",
     )

@@ -172,7 +172,7 @@ def test_the_numbers_are_right(rng: np.random.Generator) -> None:
     pooled = np.concatenate(panel.X)
     np.testing.assert_allclose(pooled.mean(axis=0), 0.0, atol=1e-14)
     np.testing.assert_allclose(pooled.std(axis=0), 1.0, rtol=1e-14)
-    assert f"city became 2 columns of 0 and 1, and {most!r} is all zeros." in panel.notes
+    assert f"city became 2 columns of 0 and 1, with {most!r} as the reference." in panel.notes
 
 
 def test_without_standardising_values_stay(rng: np.random.Generator) -> None:
@@ -284,7 +284,7 @@ def test_constants_and_copies_are_noticed() -> None:
     panel = read_table(columns, period="t", target="y", features=["x", "copy", "one", "word"])
     assert panel.features == ("x", "copy")
     assert "Left out because constant: one." in panel.notes
-    assert "word became 0 columns of 0 and 1, and 'same' is all zeros." in panel.notes
+    assert "word became 0 columns of 0 and 1, with 'same' as the reference." in panel.notes
     leaks = [note for note in panel.notes if note.startswith("Leakage: ")]
     assert [note.split()[1] for note in leaks] == ["x", "copy"]
     assert leaks[1].startswith(

@@ -34,7 +34,7 @@ def test_everything_is_inferred_and_noted() -> None:
     assert dict(inference.notes) == {
         "Row ID": "row_id",
         "Features": "a, plan (gold, basic), carrier (c0, c1, c10, c11, c12, c13 and 15 more)",
-        "Categories": "carrier became 20 columns of 0 and 1, and 'c0' is all zeros; 10 rarer values are carrier=other",
+        "Categories": "carrier became 20 columns of 0 and 1, with 'c0' as the reference; 10 rarer values are carrier=other",
     }
 
 
@@ -107,7 +107,8 @@ def test_columns_that_look_like_ids_are_suggested() -> None:
     )
     shop = infer({**others, "shop_id": [n % 20 for n in range(60)]})
     assert dict(shop.notes)["Row ID"] == (
-        "none; shop_id is not different in every row: give it as groups if its rows belong together"
+        "none; shop_id occurs in several rows: give it as id if it occurs once in a period, "
+        "or as groups if its rows belong together"
     )
     assert "Row ID" not in dict(infer({**others, "shop_id": [n % 20 for n in range(60)]}, groups="shop_id").notes)
     assert "Row ID" not in dict(infer(others).notes)

@@ -279,7 +279,7 @@ def test_the_log_says_what_happened() -> None:
     undone, revised = (describe_entry(entry) for entry in campaign.log()[-2:])
     assert undone.sentence.startswith("Delivery of ")
     assert undone.sentence.endswith(" EUR stays paid, by Ada: “labels of May”.")
-    assert revised.sentence.startswith("Period 2 absorbed again: expected excess loss of the current model ")
+    assert revised.sentence.startswith("Period 2 recomputed: expected excess loss of the current model ")
 
 
 def test_an_upload_is_known_by_its_file() -> None:

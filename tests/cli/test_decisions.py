@@ -89,4 +89,7 @@ def test_refusals(asked: Path, run: Run, words: tuple[str, ...], sentence: str) 
 )
 def test_there_must_be_an_order(churn: Path, run: Run, words: tuple[str, ...]) -> None:
     code, _, err = run(*words)
-    assert (code, err) == (2, f"driftpace: {words[0]}() requires an open period; call ask() for period 1 first.\n")
+    assert (code, err) == (
+        2,
+        f"driftpace: {words[0]} needs an open period: run driftpace ask NAME first, for period 1.\n",
+    )

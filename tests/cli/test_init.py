@@ -142,7 +142,7 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
     Path("churn.toml").unlink()
     code, _, err = run(*INIT, "--dry-run")
     assert code == 2
-    assert err.endswith("'churn' exists.\n")
+    assert err.endswith("'churn' exists: choose another, or delete it with driftpace remove churn.\n")
 
 
 @pytest.mark.parametrize(
@@ -237,9 +237,9 @@ def test_a_dry_run_refuses_what_would_be_refused(churn: Path, run: Run) -> None:
         (("--file", "typo.toml", "--target", "y"), "--target must not be used with --file"),
         (
             ("taken", "--target", "y", "--epsilon", "1"),
-            "taken.toml must not exist, because it is written; to create the campaign it defines, run: driftpace init",
+            "taken.toml must not exist yet, because it is never overwritten: delete it, or run driftpace init --file taken.toml",
         ),
-        (("taken", "--template"), "taken.toml must not exist"),
+        (("taken", "--template"), "taken.toml must not exist yet"),
         (("churn", "--target", "y", "--epsilon", "1", "--storage", "no/x.db"), "the store at"),
     ],
 )
@@ -305,7 +305,10 @@ def test_a_name_is_taken_once(churn: Path, run: Run) -> None:
     Path("churn.toml").unlink()
     code, _, err = run(*INIT)
     assert code == 2
-    assert err == f"driftpace: NAME must be unused in sqlite:///{churn.resolve()}/driftpace.db; 'churn' exists.\n"
+    assert (
+        err == f"driftpace: NAME must be unused in sqlite:///{churn.resolve()}/driftpace.db; 'churn' exists: "
+        "choose another, or delete it with driftpace remove churn.\n"
+    )
     assert not Path("churn.toml").exists()
 
 

@@ -114,7 +114,7 @@ def test_who_looks_in_every_hour_is_not_refused_for_it(
     poll = ("tell", "churn", "--label-studio", url, "--project", "7")
     code, out, err = run(*poll)
     assert (code, out) == (2, "")
-    assert err == "driftpace: tell() requires an open period; call ask() for period 1 first.\n"
+    assert err == "driftpace: tell needs an open period: run driftpace ask NAME first, for period 1.\n"
     run("ask", "churn", "--key", "W1", "--select", "pool.csv", "--label-studio", url, "--project", "7")
 
     code, out, err = run(*poll, "--format", "json")

@@ -230,7 +230,7 @@ def test_refusals(asked: Path, run: Run, arguments: tuple[str, ...], sentence: s
 def test_telling_before_asking_is_refused(churn: Path, run: Run) -> None:
     Path("rows.csv").write_text("customer_id,age,visits,plan,churned\n1,30,2,gold,no\n")
     code, _, err = run("tell", "churn", "rows.csv")
-    assert (code, err) == (2, "driftpace: tell() requires an open period; call ask() for period 1 first.\n")
+    assert (code, err) == (2, "driftpace: tell needs an open period: run driftpace ask NAME first, for period 1.\n")
 
 
 def test_a_period_of_one_row_is_plain_json_in_the_log(asked: Path, run: Run) -> None:

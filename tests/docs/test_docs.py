@@ -10,10 +10,12 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")])
+SITE = sorted((ROOT / "docs").rglob("*.md"))
 NOTEBOOKS = sorted((ROOT / "docs" / "tutorials").glob("*.ipynb"))
 _PATH = re.compile(
     r"`((?:src|tests|docs|scripts|benchmarks|paper|examples)/[\w./-]+|[\w-]+/[\w./-]+\.(?:py|md|sh|toml))`"
 )
+_LINK = re.compile(r"\]\((?!https?:|mailto:|#)([^)\s#]+)")
 _LIBRARIES = re.compile(r'^ +"import (lightgbm|torch|xgboost)', re.MULTILINE)
 _NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d*)?(?:e[+-]?\d+)?")
 _MODULE = re.compile(r"`(driftpace(?:\.(?!db|toml)\w+)+)`")
@@ -29,6 +31,25 @@ def test_every_path_in_the_documentation_exists(page: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_dotted_name_in_the_documentation_exists(page: Path) -> None:
     assert [name for name in _MODULE.findall(page.read_text()) if not _resolves(name)] == []
+
+
+@pytest.mark.parametrize("page", SITE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_of_the_site_lead_to_its_pages(page: Path) -> None:
+    for target in _LINK.findall(page.read_text()):
+        place = (page.parent / target).resolve()
+        generated = place.parent == ROOT / "docs" / "reference"
+        assert place.is_relative_to(ROOT / "docs"), target
+        assert generated or place.exists(), target
+
+
+def test_files_are_included_as_the_site_wants_it() -> None:
+    """Formatters of Python in Markdown rewrite the line of an include, which is then shown as it is."""
+    lines = [line for page in SITE for line in page.read_text().splitlines() if re.match(r"-+ ?8", line)]
+    assert len(lines) >= 3
+    for line in lines:
+        found = re.fullmatch(r'--8<-- "([\w/.-]+)"', line)
+        assert found is not None, line
+        assert (ROOT / found[1]).is_file(), line
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)

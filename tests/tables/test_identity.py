@@ -67,3 +67,13 @@ def test_they_are_used_where_they_are_named(rng: np.random.Generator) -> None:
 def test_excluded_columns_are_left_out(rng: np.random.Generator) -> None:
     assert _panel(rng, features=["x", "year"], exclude=["year"]).features == ("x",)
     assert _panel(rng, exclude=["x"]).features == ("year", "record_id", "row")  # where they are all there is
+
+
+@pytest.mark.parametrize("name", ["customer_id", "Kunden-Nr.", "account no", "OrderNumber", "Kundennummer"])
+def test_texts_with_digits_named_like_an_id_are_ids(name: str) -> None:
+    keys = np.array([f"K-{10000 + 7 * (row % 40)}" for row in range(ROWS)], dtype=object)
+    words = np.array([chr(65 + row % 40 // 26) + chr(97 + row % 26) for row in range(ROWS)], dtype=object)
+    assert _ids(**{name: keys}) == {name: "named like an id"}
+    assert _ids(**{name: words}) == {}  # the names of species are categories
+    assert _ids(**{name: keys[np.arange(ROWS) % 20]}) == {}  # and so are twenty stores
+    assert _ids(town=keys, casino=keys, cellar=keys) == {}

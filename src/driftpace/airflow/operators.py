@@ -76,9 +76,9 @@ class AskOperator(_Step):
     ----------
     select, out : str, optional
         The pool, and the file for the rows to label; templates.
-    campaign, key, storage, conn_id, executor, address, **options
-        The campaign, the period, the store (or the connection that has it), what works on the segments, and the options of every
-        task.
+    **options
+        ``campaign``, ``key`` (the period), ``storage`` or ``conn_id`` (the connection that has it), ``executor`` and ``address``
+        (what works on the segments), and the options of every task.
     """
 
     template_fields = (*_Step.template_fields, "select", "out")
@@ -99,7 +99,7 @@ class TellOperator(_Step):
     ----------
     file : str
         The labelled rows; a template.
-    campaign, key, storage, conn_id, executor, address, **options
+    **options
         As for :class:`AskOperator`.
     """
 

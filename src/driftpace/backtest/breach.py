@@ -14,6 +14,8 @@ from driftpace.typing import BoolArray, FloatArray
 
 _NAMED = 3
 """The number of periods, coefficients and checks that are named."""
+_FEWEST_PERIODS = 6
+"""Held-out rows of fewer periods do not show how uncertain their mean is."""
 _SPOKE = 0.5
 """A check that warns or fails in fewer of the periods above the target did not speak."""
 
@@ -66,8 +68,33 @@ def breach_lines(result: BacktestResult) -> list[Line]:
     breach = find_breach(result)
     if breach is None:
         return []
-    lines = [("Where", _where(result, breach)), ("Moved", _moved(result, breach)), ("Checks", _checks(result, breach))]
+    lines = [
+        ("Held out", held_out_text(result)),
+        ("Where", _where(result, breach)),
+        ("Moved", _moved(result, breach)),
+        ("Checks", _checks(result, breach)),
+    ]
     return [(label, text) for label, text in lines if text]
+
+
+def held_out_text(result: BacktestResult) -> str:
+    """Return the excess loss on held-out rows where it is clearly within a target that the best models of periods exceed.
+
+    Those are fitted to the rows of a period, and their own error counts as excess loss of every strategy.
+    """
+    risk, target = result.strategies[0].held_out_risk, np.array(result.epsilon)
+    if risk is None or result.confidence is not None:
+        return ""
+    periods = (risk.mean(axis=0) / target)[np.isfinite(target) & np.isfinite(risk).all(axis=0)]
+    if periods.size < _FEWEST_PERIODS:
+        return ""
+    mean, error = float(periods.mean()), float(periods.std(ddof=1)) / math.sqrt(periods.size)
+    if mean + 2.0 * error >= 1.0:
+        return ""
+    return (
+        f"within the target: {mean:.2f} ± {error:.2f} times the target on held-out rows; what is above it is the error of the best "
+        "model of each period, which has too few rows to judge this target"
+    )
 
 
 def audit_text(result: BacktestResult) -> str:
@@ -134,10 +161,11 @@ def _moved(result: BacktestResult, breach: Breach) -> str:
     moved = result.movement[there].mean(axis=0)
     elsewhere = result.movement[rest].mean(axis=0) if rest.any() else np.full(moved.shape, np.nan)
     parts = [
-        f"{names[index]} {number(moved[index])}" + (f" ({number(elsewhere[index])} elsewhere)" if rest.any() else "")
+        f"{names[index]} {number(moved[index])}"
+        + (f" ({number(elsewhere[index])} in the others)" if rest.any() else "")
         for index in np.argsort(-moved, kind="stable")[:_NAMED]
     ]
-    return f"most there, in units of the risk a period: {', '.join(parts)}"
+    return f"coefficients that changed most in those periods, as excess loss per period: {', '.join(parts)}"
 
 
 def _checks(result: BacktestResult, breach: Breach) -> str:
@@ -147,21 +175,21 @@ def _checks(result: BacktestResult, breach: Breach) -> str:
     """
     ledger, target = result.ledger, np.array(result.epsilon)
     stated = float((ledger.risk_bound <= target)[:, breach.periods].mean())
-    texts = [f"the target was stated as met there in {share(stated)} of runs and periods"]
+    texts = [f"in {share(stated)} of those periods and runs the target was predicted to be met"]
     spoke: dict[str, float] = {}
     if result.checks is not None:
         for name, verdicts in zip(result.checks.names, result.checks.verdicts, strict=True):
             spoke[name] = float((verdicts[:, breach.periods] > 0.0).mean())
     loud = sorted((name for name in spoke if spoke[name] >= _SPOKE), key=lambda name: -spoke[name])[:_NAMED]
     spoken = ", ".join(f"“{name}” in {share(spoke[name])}" for name in loud)
-    texts.append(f"{spoken} did warn or fail" if loud else "no check warned or failed in half of them")
+    texts.append(f"warned or failed: {spoken}" if loud else "no check warned or failed in half of them")
     if MEASURED_RISK in spoke and MEASURED_RISK not in loud and stated >= _SPOKE:
         cells = audited_cells(result) & breach.periods
         true = result.strategies[0].excess_risk
         numbers = (
-            f" (it measured {number(max(nan_mean(ledger.measured[cells]), 0.0))} there, true {number(nan_mean(true[cells]))})"
+            f" (measured {number(max(nan_mean(ledger.measured[cells]), 0.0))}, true {number(nan_mean(true[cells]))})"
             if cells.any()
-            else " (nothing was measured there)"
+            else " (nothing was measured)"
         )
-        texts.append(f"“{MEASURED_RISK}” should have, and did in {share(spoke[MEASURED_RISK])}{numbers}")
+        texts.append(f"“{MEASURED_RISK}” should have, and did in only {share(spoke[MEASURED_RISK])}{numbers}")
     return "; ".join(texts)

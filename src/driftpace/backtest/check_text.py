@@ -156,7 +156,7 @@ def _estimate(estimate: LabelEstimate, check: TableCheck) -> str:
     if estimate.missed:
         return f"{text}; the target was missed, so expect more"
     if estimate.too_fine:
-        return f"{text}; too fine to be judged on {count(rows)} rows a period"
+        return f"{text}; a backtest on {count(rows)} rows a period cannot judge it"
     if estimate.later > 0.5 * rows:
         return f"{text}: most of the {count(rows)} rows of a period"
     return text

@@ -361,7 +361,10 @@ def _learner(panel: Panel, model: Any, library: str | None) -> Callable[[FloatAr
         return given.refit
     found = library or next((each for each in LIBRARIES if find_spec(each) is not None), None)
     if found is None:
-        raise MissingExtraError('compare_models() needs trees: pip install "driftpace[sklearn]" or lightgbm.')
+        raise MissingExtraError(
+            'comparing models needs a library of trees: pip install "driftpace[sklearn]", '
+            "or the extra lightgbm, xgboost or catboost."
+        )
     if find_spec(found) is None:
         raise MissingExtraError(
             f'compare_models(models=[..., "{found}"]) needs {found}: pip install "driftpace[{found}]".'

@@ -131,7 +131,7 @@ def _by_unit(rule: PeriodRule, moments: np.ndarray[Any, Any], *, owner: str, not
             owner=owner,
         )
     labels = label_dates(starts, rule.unit)
-    notes.append(f"Periods are {rule.unit}s of {rule.column}: {labels[0]} to {labels[-1]}.")
+    notes.append(f"Periods are {rule.unit}s, from the column {rule.column!r}: {labels[0]} to {labels[-1]}.")
     notes += _partial(labels, starts, moments, rule.unit)
     groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     return _join_small(labels, groups, notes)

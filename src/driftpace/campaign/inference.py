@@ -22,7 +22,7 @@ from driftpace.tables.cells import as_numbers, numbers_each, without_marks
 from driftpace.tables.csv_format import number_text
 from driftpace.tables.dates import Dates, find_dates, parse_dates
 from driftpace.tables.encoding import MISSING, CategoryColumn, EncodedColumn, Encoding, NumberColumn, find_column
-from driftpace.tables.identity import find_ids, named_like_id, repeated_code
+from driftpace.tables.identity import find_ids, holds_text_ids, named_like_id, repeated_code
 from driftpace.tables.leakage import find_leaks
 from driftpace.tables.learn import is_numeric, learn_encoding
 from driftpace.tables.targets import MOST_LABELS, describe_target
@@ -232,7 +232,7 @@ def table_columns(table: Any) -> "Columns":
 
 def find_row_id(columns: "Columns", *, target: str | None = None) -> str | None:
     """Return the column that identifies rows: by its name, or because it numbers them; None where none does."""
-    named = [name for name in columns if named_like_id(name)]
+    named = [name for name, column in columns.items() if named_like_id(name) or holds_text_ids(name, column)]
     counters = [name for name in columns if name not in named and _is_consecutive(columns[name])]
     return next((name for name in (*named, *counters) if name != target and _is_unique(columns[name])), None)
 
@@ -252,11 +252,22 @@ def _id_notes(values: Mapping[str, Any], columns: "Columns") -> list[Note]:
         if twin is not None and not isinstance(find_dates(column, name, dayfirst=values.get("dayfirst")), Dates):
             again = f"{str(column.values[twin])!r:.80} again in row {twin + 1:,}"
             return [Note("Row ID", f"none; {name} has {again}: it could be the id if each row had its own")]
-    repeated = next((name for name in others if named_like_id(name) and not columns[name].missing.all()), None)
+    repeated = next(
+        (
+            name
+            for name, column in others.items()
+            if (named_like_id(name) or holds_text_ids(name, column)) and not column.missing.all()
+        ),
+        None,
+    )
     if repeated is None:
         return []
     return [
-        Note("Row ID", f"none; {repeated} is not different in every row: give it as groups if its rows belong together")
+        Note(
+            "Row ID",
+            f"none; {repeated} occurs in several rows: give it as id if it occurs once in a period, or as groups if its rows "
+            "belong together",
+        )
     ]
 
 

@@ -26,7 +26,7 @@ from driftpace.campaign.state import (
 )
 from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import amended, budgeted
-from driftpace.errors import ParameterError, ProtocolError
+from driftpace.errors import NoOpenPeriodError, ParameterError, ProtocolError
 from driftpace.formatting import plural
 from driftpace.losses import LinearLoss, SoftmaxLoss, VectorLoss, classifies, loss_names
 from driftpace.metrics import evaluate as measure_metrics
@@ -227,12 +227,8 @@ def open_order(state: CampaignState, method: str, period: int | None = None) -> 
     require_period(state, period, method)
     order = state.order
     if order is None:
-        raise _not_asked(state, method)
+        raise NoOpenPeriodError(method, state.state.period)
     return order
-
-
-def _not_asked(state: CampaignState, method: str) -> ProtocolError:
-    return ProtocolError(f"{method}() requires an open period; call ask() for period {state.state.period} first.")
 
 
 def require_period(state: CampaignState, period: int | None, method: str) -> None:
@@ -249,7 +245,7 @@ def not_open(store: Store, state: CampaignState, key: str | None) -> ProtocolErr
     """Return the error for a period, by its key, that is not the open one."""
     order = state.order
     if key is None:
-        return _not_asked(state, "tell")
+        return NoOpenPeriodError("tell", state.state.period)
     past = past_order(store, state, key)
     if past is not None:
         return ProtocolError(f"{period_name(past.period, key)} is closed already.")

@@ -214,7 +214,7 @@ class Revision:
         before, after = (
             known_number(risk) if risk is not None else "unknown" for risk in (self.risk_before, self.risk_after)
         )
-        return f"{which} absorbed again: expected excess loss of the current model {before} before, {after} now"
+        return f"{which} recomputed: expected excess loss of the current model {before} before, {after} now"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

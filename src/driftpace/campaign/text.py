@@ -328,7 +328,8 @@ def _expected(order: "Order") -> str:
     target = f"target {known_number(request.epsilon)}" if request.epsilon == request.epsilon else "target not known yet"
     override = "" if order.overridden is None else f" with {plural(order.samples, 'row')}"
     if order.outcome.promised:
-        return f"expected excess loss {known_number(order.risk_bound)}{override} ({target})"
+        rows = override or (" once all its rows are labelled" if order.missing else "")
+        return f"expected excess loss {known_number(order.risk_bound)}{rows} ({target})"
     if override and math.isfinite(order.risk_bound):
         return f"not expected to meet the target: expected excess loss {known_number(order.risk_bound)}{override} ({target})"
     known = f"; expected excess loss {known_number(order.risk_bound)}" if math.isfinite(order.risk_bound) else ""

@@ -5,7 +5,6 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 
 __all__ = ["main"]
 
@@ -20,8 +19,9 @@ def main(arguments: Sequence[str] | None = None) -> int:  # noqa: C901  one clau
     try:
         from driftpace.cli.app import app
     except ModuleNotFoundError as error:
-        extras = "cli" if find_spec("plotly") else "cli,report"  # name both extras at once
-        return _fail(f'the command needs {error.name}: pip install "driftpace[{extras}]".')
+        return _fail(
+            f'the driftpace command needs {error.name}: pip install "driftpace[all]", or driftpace[cli] for the least.'
+        )
     from typer import Abort
 
     from driftpace.errors import DriftpaceError

@@ -125,7 +125,7 @@ class Command(_FlagHelp, TyperCommand):
         except DriftpaceError as error:
             from driftpace.cli.errors import in_options
 
-            raise in_options(error, self.params) from error
+            raise in_options(error, self.params, command=str(ctx.info_name)) from error
 
 
 class Group(_FlagHelp, TyperGroup):

@@ -75,7 +75,7 @@ def _run_checks(store: "Store", name: str | None, storage: str | None) -> Iterat
 
     store.ping()
     store.check()
-    yield Check(CheckVerdict.PASS, "store", f"{store.url} is reachable, of this version and whole.")
+    yield Check(CheckVerdict.PASS, "store", f"{store.url} is reachable, complete and of this version.")
     yield from _check_file(storage)
     yield from _check_tables(store)
     names = store.names()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from driftpace.errors import DriftpaceError
+from driftpace.errors import DriftpaceError, NoOpenPeriodError, ProtocolError
 
 MAX_SHOWN = 60
 """Characters of a rejected value that are shown."""
@@ -76,7 +76,7 @@ _EXPECTED = {
 }
 
 
-def in_options(error: DriftpaceError, params: Sequence[Any]) -> DriftpaceError:
+def in_options(error: DriftpaceError, params: Sequence[Any], *, command: str = "") -> DriftpaceError:
     """Return an error of the library with the option that its parameter was given by.
 
     Parameters
@@ -85,7 +85,13 @@ def in_options(error: DriftpaceError, params: Sequence[Any]) -> DriftpaceError:
         What the library raised.
     params : sequence of click parameters
         Those of the command: an option has the name of its parameter unless ``_SUBJECTS`` says otherwise.
+    command : str, optional
+        The name of the command.
     """
+    if isinstance(error, NoOpenPeriodError):
+        return ProtocolError(
+            f"{command} needs an open period: run driftpace ask NAME first, for period {error.period}."
+        )
     if error.owner is None or error.subject is not None:
         return error
     if error.name is None:

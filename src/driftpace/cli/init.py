@@ -536,11 +536,6 @@ class _Creation:
         settings, notes = infer(str(name), given)
         definition = Definition.of(settings) if self.model is None else self._with_model(settings)
         place = Path(f"{definition.name}.toml")
-        if place.exists():
-            raise ParameterError(
-                f"{place} must not exist, because it is written; to create the campaign it defines, run: "
-                f"driftpace init --file {place}."
-            )
         segments = _segments(definition, given)
         if segments:
             notes.append(("Segments", f"{plural(len(segments), 'segment')} by {definition.segment}"))
@@ -568,7 +563,9 @@ class _Creation:
         status = self._create_in(MemoryStore(), definition, segments)  # an error leaves no store behind
         where, existing = find_campaign(self.storage, name)
         if existing is not None:
-            raise ParameterError(f"NAME must be unused in {where}; {name!r} exists.")
+            raise ParameterError(
+                f"NAME must be unused in {where}; {name!r} exists: choose another, or delete it with driftpace remove {name}."
+            )
         if place is not None:
             self._write_configuration(place, definition.to_values())
         if not self.dry_run:
@@ -631,7 +628,10 @@ class _Creation:
 
         text = template(settings, file=place.name)
         if place.exists():
-            raise ParameterError(f"{place} must not exist, because it is written; it exists.")
+            raise ParameterError(
+                f"{place} must not exist yet, because it is never overwritten: delete it, or run driftpace init --file {place} "
+                "to create the campaign that it defines."
+            )
         if not self.dry_run:
             with place.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(text)

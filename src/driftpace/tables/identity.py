@@ -12,11 +12,16 @@ FEWEST_ROWS = 20
 """Fewer numbers than this may be consecutive or in order by chance."""
 MOST_DISTINCT = 0.99
 """A column with another code in so many of the rows may be an id with mistakes."""
+MOST_CATEGORIES = 20
+"""Texts of no more distinct values are categories, whatever the name of their column."""
+DIGITS = 0.9
+"""The share of texts with a digit from which they are ids: K-10017 is one, and the name of a species is not."""
 NAMED, NUMBERED, CLOCK = "named like an id", "numbers the rows", "follows time"
 
 _ID_NAME = re.compile(
     r"(?:.*[^a-z])?(?:id|uuid|guid|key|index|row|rownum|row_?number|row_?names?)|unnamed: ?\d+|", re.IGNORECASE
 )
+_NUMBER_NAME = re.compile(r".*(?:[^a-z](?:nr|no|num|number)|nummer)\W*", re.IGNORECASE)
 
 
 def named_like_id(name: str) -> bool:
@@ -68,8 +73,9 @@ def find_ids(
     Returns
     -------
     dict of str to str
-        Reasons by column: whole numbers named like an id or that number the rows, and numbers that never fall, or never rise, in
-        the order of time, such as a year: every period has values that were not there before.
+        Reasons by column: whole numbers named like an id or that number the rows, many texts with digits named like an id,
+        and numbers that never fall, or never rise, in the order of time, such as a year: every period has values that were not
+        there before.
 
     Examples
     --------
@@ -80,10 +86,30 @@ def find_ids(
     """
     found = {}
     for name in names:
-        reason = None if columns[name].kind != "number" else _reason(name, columns[name], keep, order)
+        column = columns[name]
+        if column.kind == "number":
+            reason = _reason(name, column, keep, order)
+        else:
+            reason = NAMED if holds_text_ids(name, column) else None
         if reason is not None:
             found[name] = reason
     return found
+
+
+def holds_text_ids(name: str, column: Column) -> bool:
+    """Whether a column has the name of an id or a number, and holds many texts, nearly all with a digit.
+
+    >>> numbers = np.array([f"K-{10017 + row}" for row in range(30)], dtype=object)
+    >>> column = Column(kind="text", values=numbers, missing=np.zeros(30, dtype=bool))
+    >>> [holds_text_ids(name, column) for name in ("customer_id", "Kunden-Nr.", "orderNumber", "town")]
+    [True, True, True, False]
+    """
+    plain = re.sub(r"([a-z])([A-Z])", r"\1_\2", name)
+    if column.kind != "text" or not (named_like_id(name) or _NUMBER_NAME.fullmatch(plain)):
+        return False
+    texts = {str(value) for value in column.values[~column.missing]}
+    with_digit = sum(any(sign.isdigit() for sign in text) for text in texts)
+    return len(texts) > MOST_CATEGORIES and with_digit >= DIGITS * len(texts)
 
 
 def _reason(name: str, column: Column, keep: BoolArray, order: IntArray | None) -> str | None:

@@ -109,7 +109,7 @@ def learn_encoding(
     ('age', 'age=missing', 'city=Rome', 'city=missing')
     >>> print(*learned.notes.values(), sep="\n")
     age: 1 of 4 cells is missing; filled with the mean 40, and age=missing says where.
-    city became 2 columns of 0 and 1, and 'Oslo' is all zeros; 1 of 4 cells is missing, which city=missing says.
+    city became 2 columns of 0 and 1, with 'Oslo' as the reference; 1 of 4 cells is missing, which city=missing says.
     """
     validation.choice(owner, MISSING_POLICIES, missing=missing)
     validation.count(owner, least=2, max_categories=max_categories)
@@ -304,7 +304,7 @@ class _Learner:
             filled = "" if own else f", and count{'s' * int(gone.sum() == 1)} as {clip(first)!r}"
             sentence += f"; {_cells(gone)} missing{filled}{where}"
         width = len(levels) - 1
-        became = f"{name} became {width:,} column{'s' * (width != 1)} of 0 and 1, and {clip(first)!r} is all zeros"
+        became = f"{name} became {width:,} column{'s' * (width != 1)} of 0 and 1, with {clip(first)!r} as the reference"
         self.specs.append(CategoryColumn(name=name, levels=levels, unknown=unknown))
         self.notes[name] = f"{became}{sentence}."
 

@@ -12,7 +12,7 @@ from driftpace.campaign.fleet.rows import FleetRows, pack_rows, unpack_rows
 from driftpace.campaign.fleet.state import FleetCampaignState
 from driftpace.campaign.text import period_name
 from driftpace.campaign.transitions import undone_by
-from driftpace.errors import DataError, ParameterError, ProtocolError
+from driftpace.errors import DataError, NoOpenPeriodError, ParameterError, ProtocolError
 from driftpace.storage.base import Entry, Store
 from driftpace.tracing import span
 
@@ -94,7 +94,7 @@ def tell(
         late = _late(store, state, target.key)
     order = state.order
     if order is None and late is None:
-        raise ProtocolError(f"tell() requires an open period; call ask() for period {state.fleet.period} first.")
+        raise NoOpenPeriodError("tell", state.fleet.period)
     if rows is None or not len(rows):
         left_out = 0 if rows is None else rows.unlabelled
         if late is not None or (rows is not None and not target.final):

@@ -24,7 +24,7 @@ from driftpace.campaign.prediction import predicted
 from driftpace.campaign.records import Predicted
 from driftpace.campaign.schema import current_encoding, read_table, text_columns
 from driftpace.campaign.transitions import undone_by
-from driftpace.errors import ConflictError, ParameterError, ProtocolError
+from driftpace.errors import ConflictError, NoOpenPeriodError, ParameterError, ProtocolError
 from driftpace.executors import open_executor
 from driftpace.fleet import Fleet, FleetLedger
 from driftpace.fleet.saving import header_to_body
@@ -331,9 +331,7 @@ class FleetCampaign:
             columns, names = segments_in(pool, state)
             state, _ = actions.add(state, draft, sorted(set(names) - {""}), who=who, engine=self._engine)
             if state.opened is None:
-                raise ProtocolError(
-                    f"sample() requires an open period; call ask() for period {state.fleet.period} first."
-                )
+                raise NoOpenPeriodError("sample", state.fleet.period)
             draws = len(state.opened.draws)
             sample = draw(self._store, state, columns, names, draws=draws)
             if sample.new:
