@@ -58,7 +58,9 @@ def _titled(label: str, texts: Sequence[str]) -> list[Line]:
 
 def _leakage(check: TableCheck) -> list[Line]:
     if check.leaks:
-        apart = ["The numbers below are without them, and so is the next command."] if check.suspects else []
+        without = "it" if len(check.suspects) == 1 else "them"
+        numbers = "The numbers below are" if check.labels or check.l2 is not None else "What follows is"
+        apart = [f"{numbers} without {without}, and so is the next command."] if check.suspects else []
         return _titled("Leakage", [*(leak.sentence for leak in check.leaks), *apart])
     return [("Leakage", "none found: no feature gives the target away")] if check.features else []
 

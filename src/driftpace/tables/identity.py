@@ -6,15 +6,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from driftpace.tables.columns import Column
+from driftpace.tables.dates import Dates, find_dates
 from driftpace.typing import BoolArray, IntArray
 
 FEWEST_ROWS = 20
 """Fewer numbers than this may be consecutive or in order by chance."""
+FEWEST_OF_PERIOD = 5
+"""Two periods must have so many cells of a column for it to be the same in all rows of a period."""
+MORE_PERIODS, ONCE = 1.5, 0.95
+"""Numbers of units are in so many periods on average, and so many of their rows are the only ones of a unit in a period."""
 NAMED, NUMBERED, CLOCK = "named like an id", "numbers the rows", "follows time"
+SAME = "is the same in all rows of a period"
 
 _ID_NAME = re.compile(
     r"(?:.*[^a-z])?(?:id|uuid|guid|key|index|row|rownum|row_?number|row_?names?)|unnamed: ?\d+|", re.IGNORECASE
 )
+_ID_PART = re.compile(r"id.*|.*id", re.IGNORECASE)
 
 
 def named_like_id(name: str) -> bool:
@@ -28,7 +35,11 @@ def named_like_id(name: str) -> bool:
 
 
 def find_ids(
-    columns: Mapping[str, Column], names: Sequence[str], keep: BoolArray, order: IntArray | None = None
+    columns: Mapping[str, Column],
+    names: Sequence[str],
+    keep: BoolArray,
+    order: IntArray | None = None,
+    sizes: Sequence[int] = (),
 ) -> dict[str, str]:
     """Return the columns that identify rows or only follow time, and why.
 
@@ -42,12 +53,16 @@ def find_ids(
         The rows to look at.
     order : array of int, optional
         The kept rows in the order of time.
+    sizes : sequence of int
+        How many of these rows each period has; by default periods are not known.
 
     Returns
     -------
     dict of str to str
-        Reasons by column: whole numbers named like an id or that number the rows, and numbers that never fall, or never rise, in
-        the order of time, such as a year: every period has values that were not there before.
+        Reasons by column: whole numbers named like an id or that number the rows, whole numbers such as ``countyid`` with part of
+        such a name that return in other periods and are hardly ever twice in one, and numbers that never fall, or never rise, in
+        the order of time, such as a year: every period has values that were not there before. And columns of any kind that are
+        the same in all rows of a period, such as the month of a monthly table: they are no more than the level of the period.
 
     Examples
     --------
@@ -59,6 +74,15 @@ def find_ids(
     found = {}
     for name in names:
         reason = None if columns[name].kind != "number" else _reason(name, columns[name], keep, order)
+        if (
+            reason is None
+            and order is not None
+            and _ID_PART.fullmatch(name)
+            and _is_unit(columns[name], keep, order, sizes)
+        ):
+            reason = NAMED
+        if reason is None and order is not None and _is_same(columns[name], keep, order, sizes):
+            reason = None if isinstance(find_dates(columns[name], name), Dates) else SAME
         if reason is not None:
             found[name] = reason
     return found
@@ -82,3 +106,30 @@ def _reason(name: str, column: Column, keep: BoolArray, order: IntArray | None) 
         if (np.all(steps >= 0.0) or np.all(steps <= 0.0)) and np.count_nonzero(steps) >= 2:
             return CLOCK
     return None
+
+
+def _is_same(column: Column, keep: BoolArray, order: IntArray, sizes: Sequence[int]) -> bool:
+    """Whether a column has one value in each period, and not the same in all; missing cells do not count."""
+    if column.kind not in ("number", "flag", "text") or len(sizes) < 2:
+        return False
+    there = ~column.missing[keep][order]
+    periods = np.repeat(np.arange(len(sizes)), sizes)[there]
+    if np.count_nonzero(np.bincount(periods) >= FEWEST_OF_PERIOD) < 2:
+        return False
+    values = column.values[keep][order][there]
+    codes = np.unique(values.astype(np.str_) if column.kind == "text" else values, return_inverse=True)[1]
+    changes = np.flatnonzero(np.diff(codes))
+    return changes.size > 0 and bool(np.all(np.diff(periods)[changes] > 0))
+
+
+def _is_unit(column: Column, keep: BoolArray, order: IntArray, sizes: Sequence[int]) -> bool:
+    """Whether a column has whole numbers that return in other periods and are hardly ever twice in one, as those of units are."""
+    if column.kind != "number" or len(sizes) < 2 or column.missing[keep].any():
+        return False
+    values = column.values[keep][order]
+    if not np.all(values == np.trunc(values)):
+        return False
+    codes = np.unique(values, return_inverse=True)[1].astype(np.int64)
+    units = int(codes.max(initial=0)) + 1
+    pairs = np.unique(codes + units * np.repeat(np.arange(len(sizes)), sizes)).size
+    return FEWEST_ROWS < units < pairs / MORE_PERIODS and pairs > ONCE * values.size
