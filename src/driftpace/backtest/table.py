@@ -105,8 +105,8 @@ def read_table(  # noqa: PLR0913  public API
     period : str, optional
         Column with the period; a ``Table`` knows its own. Each distinct value is one period: numbers by value, dates by time,
         texts in natural order ("week 9" before "week 10"). ``"date:month"`` makes a period of each month of the column
-        ``date``, and so do day, week, quarter and year; ``"date:500"`` of 500 rows in the order of the dates (or numbers), and ``":500"``
-        in the order of the table. Dates are read as in :func:`driftpace.tables.dates.parse_dates`.
+        ``date``, and so do day, week, quarter and year; ``"date:500"`` of 500 rows in the order of the dates or numbers, and
+        ``":500"`` in the order of the table. Dates are read as in :func:`driftpace.tables.dates.parse_dates`.
     target : str, optional
         Column to predict; a ``Table`` knows its own.
     features : sequence of str, optional
