@@ -297,6 +297,61 @@ def test_where_a_period_has_too_few_rows_a_longer_one_is_proposed(rng: np.random
     assert not check_table(table, target="demand", period="day:quarter").problems
 
 
+def test_years_of_few_rows_become_periods_of_several(rng: np.random.Generator) -> None:
+    """Nine rows a year are too few for ten coefficients, and years have no coarser unit: rows are taken in their order."""
+    rows = 720
+    table: dict[str, Any] = {f"x{place}": rng.normal(size=rows) for place in range(9)}
+    table |= {"year": 2020 - np.arange(rows) // 9, "demand": table["x0"] + rng.normal(size=rows)}
+    check = check_table(table, target="demand")
+    assert not check.problems
+    assert check.period == "year:100"
+    assert "--period year:100" in check.command
+    assert check.periods == read_table(table, period="year:100", target="demand").periods
+    assert check.periods[0] == "1941"
+
+
+def test_ids_with_several_rows_in_a_period_are_said(rng: np.random.Generator) -> None:
+    rows = 900
+    table: dict[str, Any] = {"person_id": np.repeat(np.arange(30), 30), "x": rng.normal(size=rows)}
+    table["y"] = table["x"] + rng.normal(size=rows)
+    check = check_table(table, target="y")
+    assert check.period == ":100"
+    assert check.warnings == (
+        "person_id has about 25 rows of each value in a period: where they are alike, --groups person_id counts them together.",
+        "Rows of one person_id stand together in the file: periods in its order differ in person_id, not in time.",
+    )
+    assert check_table(table, target="y", groups="person_id").warnings == ()
+    order = rng.permutation(rows)
+    mixed = check_table({name: values[order] for name, values in table.items()}, target="y").warnings
+    assert [warning.partition(":")[0] for warning in mixed] == [
+        "person_id has about 3.46 rows of each value in a period"
+    ]
+
+
+def test_columns_that_may_say_when_are_mentioned(rng: np.random.Generator) -> None:
+    """A year of unknown meaning and a time are not chosen, but named; the order of the file is what there is."""
+    rows = 1000
+    table = {
+        "sample.yr": np.tile(np.arange(1995, 2005), 100),
+        "time": rng.integers(-9, 99, rows),
+        "x": rng.normal(size=rows),
+    }
+    proposals = propose_periods(read_columns(table))
+    assert [proposal.period for proposal in proposals] == [":100", "sample.yr", "time:100"]
+    table["year"] = np.arange(rows) // 100
+    assert [proposal.period for proposal in propose_periods(read_columns(table))] == ["year"]
+
+
+def test_where_nothing_is_explained_the_command_has_a_caution(rng: np.random.Generator) -> None:
+    x, y = np.tile([[1, 1, -1, -1, 1, 1, -1, -1], [1, 2, 2, 1, -1, -2, -2, -1]], 60)
+    check = check_table({"week": np.repeat(np.arange(10), 48), "x": x, "y": y}, target="y")
+    assert (
+        check.caution
+        == "Labels gain nothing with these features: predicting the same for every row meets every target."
+    )
+    assert check_table(_table(rng), target="demand").caution is None
+
+
 def test_weights_are_those_of_a_backtest(rng: np.random.Generator) -> None:
     """Rows of weight 1 that are one half of the table hide those of weight 0; without the weights, the drift is another."""
     table, noise = _table(rng, drift=0.0), _table(rng)

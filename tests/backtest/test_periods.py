@@ -66,11 +66,35 @@ def test_rows_in_the_order_of_dates_or_of_the_file() -> None:
     assert _read(dates, ":49").sizes[-1] == 52  # fewer than five are joined to the period before
 
 
+def test_rows_in_the_order_of_a_number_make_periods() -> None:
+    years = [1990.0 - row // 40 for row in range(400)]
+    panel = _read(years, "date:100")
+    assert panel.periods == ("1981", "1983", "1986", "1988")
+    assert panel.y[0].min() > panel.y[-1].max()  # the last rows of the file are of the first years
+    assert _read([row / 10 for row in range(400)], "date:100").periods == ("0", "10", "20", "30")
+    with pytest.raises(DataError, match="must hold dates that sort in time"):
+        _read(["soon", *["2010-01-01"] * 399], "date:100")
+
+
+def test_a_partial_period_of_few_rows_is_joined_to_its_neighbour() -> None:
+    days = np.arange("2010-01-30", "2010-07-02", dtype="datetime64[D]").repeat(10)
+    panel = _read(days, "date:month")
+    assert panel.periods == ("2010-02", "2010-03", "2010-04", "2010-05", "2010-06")
+    assert panel.sizes == (300, 310, 300, 310, 310)
+    joined = "because partial and of few rows"
+    assert f"Joined to the period after, {joined}: 2010-01 (20 rows)." in panel.notes
+    assert f"Joined to the period before, {joined}: 2010-07 (10 rows)." in panel.notes
+    longer = np.arange("2010-01-20", "2010-07-02", dtype="datetime64[D]").repeat(
+        10
+    )  # twelve days are a period, if a partial one
+    assert _read(longer, "date:month").periods[0] == "2010-01"
+
+
 def test_small_periods_are_joined_to_the_one_before() -> None:
     dates = ["2010-01-01"] * 2 + ["2010-02-01"] * 10 + ["2010-03-01"] * 3 + ["2010-04-01"] * 10
     panel = _read(dates, "date:month")
     assert (panel.periods, panel.sizes) == (("2010-02", "2010-04"), (15, 10))
-    assert "Joined to the period before, because fewer than 5 rows: 2010-01, 2010-03." in panel.notes
+    assert "Joined to a period next to them, because fewer than 5 rows: 2010-01, 2010-03." in panel.notes
 
 
 @pytest.mark.parametrize(

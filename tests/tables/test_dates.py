@@ -190,3 +190,13 @@ def test_slashes_are_read_right_or_refused(days: list[date], dayfirst: bool) -> 
 @given(st.lists(st.text(max_size=12), min_size=1, max_size=5))
 def test_any_texts_are_dates_or_not(cells: list[str]) -> None:
     assert isinstance(find_dates(_column(cells), "date"), Dates | Misfit)
+
+
+def test_the_share_of_dates_is_that_of_the_distinct_cells() -> None:
+    """A column that is mostly empty, and holds yes and no, is no column of dates with some typing errors."""
+    answers = find_dates(_column([None] * 1200 + ["yes", "no"] * 20), "notified")
+    assert isinstance(answers, Misfit)
+    assert answers.share == 0.0
+    almost = find_dates(_column(["2010-01-01"] * 99 + ["2010-01-02", "2010-01-03", "soon"]), "day")
+    assert isinstance(almost, Misfit)
+    assert almost.share == pytest.approx(0.75)

@@ -60,6 +60,39 @@ def test_they_are_left_out_and_said(rng: np.random.Generator) -> None:
     assert dict(panel.left_out) == {"year": "follows time", "record_id": "named like an id", "row": "named like an id"}
 
 
+def test_columns_that_are_the_same_in_all_rows_of_a_period_are_left_out(rng: np.random.Generator) -> None:
+    rate = np.repeat(rng.normal(size=6), 20)
+    table = {
+        "month": np.repeat(np.arange(6), 20),
+        "rate": np.where(rng.random(ROWS) < 0.1, np.nan, rate),
+        "name": np.repeat(["May", "Jan", "Mar", "Apr", "Feb", "Jun"], 20).astype(object),
+        "nearly": np.append(rate[:-1], 9.0),
+        "few": np.where(np.arange(ROWS) % 20 < 1, rate, np.nan),
+        "x": rng.normal(size=ROWS),
+        "y": rng.normal(size=ROWS),
+    }
+    panel = read_table(table, period="month", target="y")
+    assert dict(panel.left_out) == dict.fromkeys(("rate", "name"), "is the same in all rows of a period")
+    assert "rate" in read_table(table, period="month", target="y", features=["x", "rate"]).features
+
+
+def test_numbers_of_units_are_ids_where_their_names_say_so(rng: np.random.Generator) -> None:
+    """Numbers that return in other periods and are hardly ever twice in one; amounts that were paid are not such numbers."""
+    units = np.concatenate([rng.permutation(np.arange(100, 130))[:25] for _ in range(8)])
+    paid = rng.integers(1, 60, 200).astype(float)
+    table = {
+        "year": np.repeat(np.arange(8), 25),
+        "countyid": units,
+        "idcode": units + 7,
+        "size": units,
+        "paid": paid,
+        "humid": paid + units,
+        "y": rng.normal(size=200),
+    }
+    panel = read_table(table, period="year", target="y")
+    assert dict(panel.left_out) == dict.fromkeys(("countyid", "idcode"), "named like an id")
+
+
 def test_they_are_used_where_they_are_named(rng: np.random.Generator) -> None:
     assert _panel(rng, features=["x", "record_id", "year", "row"]).features == ("x", "record_id", "year", "row")
 

@@ -10,7 +10,7 @@ import numpy as np
 from driftpace.backtest.check_labels import estimate_labels, problem_of
 from driftpace.backtest.check_result import NOTHING_GAINED, DriftGlance, TableCheck
 from driftpace.backtest.job import check_rows, default_loss
-from driftpace.backtest.periods import group_rows
+from driftpace.backtest.periods import Groups, PeriodRule, group_rows
 from driftpace.backtest.population import (
     intercept_free,
     mean_losses,
@@ -27,8 +27,8 @@ from driftpace.backtest.proposals import (
     propose_target,
     summarise_columns,
 )
-from driftpace.backtest.table import Panel, named_column, period_rule, read_frame, read_table
-from driftpace.backtest.table_warnings import table_warnings
+from driftpace.backtest.table import Panel, named_column, period_rule, read_frame, read_moments, read_table
+from driftpace.backtest.table_warnings import group_warnings, table_warnings
 from driftpace.constraints import WholeSpace
 from driftpace.datasets import Table
 from driftpace.errors import DataError
@@ -37,9 +37,9 @@ from driftpace.losses import LinearLoss, Loss, VectorLoss
 from driftpace.progress import Progress
 from driftpace.tables import Column
 from driftpace.tables.cells import without_marks
-from driftpace.tables.dates import parse_dates
+from driftpace.tables.identity import NAMED, named_like_id
 from driftpace.tables.targets import list_classes
-from driftpace.typing import FloatArray
+from driftpace.typing import BoolArray, FloatArray
 
 OWNER = "check_table"
 MOST_ROWS = 10_000
@@ -225,7 +225,7 @@ def _checked(
     assert target is not None
     try:
         panel = options.read(columns, period, target)
-        check = _with_panel(check, panel, columns)
+        check = _with_group_warnings(_with_panel(check, panel, columns), columns, options)
         if options.features is None:
             return _without_suspects(check, panel, columns, options, bar), False
         try:
@@ -264,17 +264,39 @@ def _without_suspects(
 
 def _with_periods(check: TableCheck, columns: Mapping[str, Column], dayfirst: bool | None) -> TableCheck:
     """Return the check with the periods of all rows, where the target is not known."""
+    notes: list[str] = []
+    labels, groups = _rows_by_period(check, columns, np.ones(check.rows, dtype=np.bool_), dayfirst, notes)
+    return replace(check, periods=labels, sizes=tuple(group.size for group in groups), notes=tuple(notes))
+
+
+def _rows_by_period(
+    check: TableCheck, columns: Mapping[str, Column], keep: BoolArray, dayfirst: bool | None, notes: list[str]
+) -> Groups:
+    """Return the labels of the periods, and those rows of the table that each has."""
     rule = period_rule(dict(columns), check.period, None, OWNER)
     column = None if rule.column is None else columns[rule.column]
     if column is not None:
         if rule.dated:
-            column = parse_dates(column, str(rule.column), owner=OWNER, dayfirst=dayfirst).column
-        keep = ~column.missing
+            column = read_moments(column, rule, dayfirst, OWNER)
+        keep = keep & ~column.missing
         column = Column(kind=column.kind, values=column.values[keep], missing=column.missing[keep])
-    notes: list[str] = []
-    rows = check.rows if column is None else column.values.size
-    labels, groups = group_rows(rule, column, rows, owner=OWNER, notes=notes)
-    return replace(check, periods=labels, sizes=tuple(group.size for group in groups), notes=tuple(notes))
+    labels, groups = group_rows(rule, column, int(keep.sum()), owner=OWNER, notes=notes)
+    rows = np.flatnonzero(keep)
+    return labels, tuple(rows[group] for group in groups)
+
+
+def _with_group_warnings(check: TableCheck, columns: Mapping[str, Column], options: _Options) -> TableCheck:
+    """Return the check with warnings of ids that have several rows in a period, where no groups were given."""
+    taken = (check.target, options.groups, options.weight)
+    names = [name for name in columns if named_like_id(name) or check.left_out.get(name) == NAMED]
+    names = [name for name in names if name not in taken and name != check.row_id]
+    if options.groups is not None or not names:
+        return check
+    assert check.target is not None
+    _, rows = _rows_by_period(check, columns, ~columns[check.target].missing, options.dayfirst, [])
+    rule = PeriodRule.of(str(check.period), columns)
+    by_file = rule is not None and rule.column is None
+    return replace(check, warnings=(*check.warnings, *group_warnings(columns, names, rows, by_file=by_file)))
 
 
 def _with_panel(check: TableCheck, panel: Panel, columns: Mapping[str, Column]) -> TableCheck:

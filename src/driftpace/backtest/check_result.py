@@ -218,6 +218,8 @@ class TableCheck:
     @property
     def caution(self) -> str | None:
         """Why a backtest of the proposed target cannot be expected to show it met; None where it can."""
+        if self.drift is not None and self.drift.explained <= NOTHING_GAINED:
+            return "Labels gain nothing with these features: predicting the same for every row meets every target."
         estimate = next((one for one in self.labels if one.tolerance == self.tolerance), None)
         if estimate is None:
             return None
@@ -239,8 +241,8 @@ class TableCheck:
             )
         if self.drift is not None and estimate.tolerance > self.drift.explained / 2.0:
             reasons.append(
-                f"Predicting the same for every row is within {number(100.0 * self.drift.explained)} % of the best loss, so "
-                "that little is gained."
+                f"Predicting the same for every row is within {number(100.0 * self.drift.explained)} % of the best loss, less "
+                "than twice the target, so that labels gain little."
             )
         return " ".join(reasons) or None
 

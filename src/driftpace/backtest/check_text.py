@@ -58,13 +58,14 @@ def _titled(label: str, texts: Sequence[str]) -> list[Line]:
 
 def _leakage(check: TableCheck) -> list[Line]:
     if check.leaks:
-        apart = [_without(len(check.suspects))] if check.suspects else []
+        apart = [_without(check)] if check.suspects else []
         return _titled("Leakage", [*(leak.sentence for leak in check.leaks), *apart])
     return [("Leakage", "none found: no feature gives the target away")] if check.features else []
 
 
-def _without(suspects: int) -> str:
-    return f"The numbers below are without {'it' if suspects == 1 else 'them'}, and so is the next command."
+def _without(check: TableCheck) -> str:
+    numbers = "The numbers below are" if check.labels or check.l2 is not None else "What follows is"
+    return f"{numbers} without {'it' if len(check.suspects) == 1 else 'them'}, and so is the next command."
 
 
 def _periods(check: TableCheck) -> str:

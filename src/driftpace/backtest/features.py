@@ -41,17 +41,19 @@ def encode_features(
     features: Sequence[str] | None,
     apart: Sequence[str],
     keep: BoolArray,
-    order: IntArray,
+    by_period: Sequence[IntArray],
     options: EncodingOptions,
     notes: list[str],
 ) -> EncodedFeatures:
     """Return the encoded features; ``notes`` say what was done.
 
-    Where features are not named, ids are left out, and numbers that only follow time: ``order`` are the kept rows in that order.
+    Where features are not named, ids are left out, and columns that only follow time: ``by_period`` are the kept rows of each
+    period.
     """
     owner, missing = options.owner, options.missing
     others = [name for name in columns if name not in apart]
-    ids = find_ids(columns, others, keep, order) if features is None else {}
+    order, sizes = np.concatenate(by_period), [rows.size for rows in by_period]
+    ids = find_ids(columns, others, keep, order, sizes) if features is None else {}
     ids = ids if len(ids) < len(others) else {}
     learned = learn_encoding(
         columns,

@@ -17,6 +17,9 @@ from driftpace.typing import IntArray
 FEWEST_ROWS = 5
 """The least number of rows of a period: fewer cannot be split into training and test rows."""
 
+PARTIAL_SHARE = 0.1
+"""A partial first or last period with less than this share of the usual rows is no period: the table begins or ends in it."""
+
 Groups = tuple[tuple[str, ...], tuple[IntArray, ...]]
 """The labels of the periods in order, and the rows of each."""
 
@@ -34,7 +37,7 @@ class PeriodRule:
 
     @property
     def dated(self) -> bool:
-        """Whether the column is read as dates."""
+        """Whether the column is read as dates, or as numbers where only their order counts."""
         return self.column is not None and (self.unit is not None or self.rows is not None)
 
     @classmethod
@@ -95,16 +98,20 @@ def _by_count(
     order = np.arange(rows) if moments is None else np.argsort(moments, kind="stable")
     groups = np.split(order, np.arange(rule.rows, rows, rule.rows))
     rest = groups[-1].size
-    if rest < FEWEST_ROWS:
+    joined = rest < max(FEWEST_ROWS, rule.rows / 2)
+    if joined:
         groups[-2:] = [np.concatenate(groups[-2:])]
     labels = [str(number) for number in range(1, len(groups) + 1)]
     sequence = "the file" if moments is None else str(rule.column)
     notes.append(f"Periods are {rule.rows:,} rows each, in the order of {sequence}.")
-    if rest < FEWEST_ROWS:
+    if joined:
         notes.append(f"The last period has {groups[-1].size:,} rows.")
     elif rest < rule.rows:
         notes.append(f"The last period is partial: it has {rest:,} rows.")
-    if moments is not None:
+    if moments is not None and moments.dtype.kind != "M":
+        begins = _labels("number", moments[[group[0] for group in groups]])
+        labels = begins if len(set(begins)) == len(begins) else labels
+    elif moments is not None:
         starts = moments[[group[0] for group in groups]]
         for unit in ("datetime64[D]", "datetime64[m]"):
             begins = np.datetime_as_string(starts.astype(unit)).tolist()
@@ -132,44 +139,61 @@ def _by_unit(rule: PeriodRule, moments: np.ndarray[Any, Any], *, owner: str, not
         )
     labels = label_dates(starts, rule.unit)
     notes.append(f"Periods are {rule.unit}s, from the column {rule.column!r}: {labels[0]} to {labels[-1]}.")
-    notes += _partial(labels, starts, moments, rule.unit)
+    partial = _partial(labels, starts, moments, rule.unit)
+    notes += partial.values()
     groups = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-    return _join_small(labels, groups, notes)
+    few = PARTIAL_SHARE * float(np.median([group.size for group in groups]))
+    stubs = {place for place in partial if FEWEST_ROWS <= groups[place].size < few} if len(groups) > 3 else set[int]()
+    return _join_small(labels, groups, notes, stubs)
 
 
-def _join_small(labels: list[str], groups: list[IntArray], notes: list[str]) -> Groups:
-    """Join periods of too few rows to the one before; the first to the one after, in its name."""
+def _join_small(labels: list[str], groups: list[IntArray], notes: list[str], stubs: Collection[int] = ()) -> Groups:
+    """Join periods of too few rows, and partial ones, to the one before; the first to the one after, in its name."""
     names: list[str] = []
     joined: list[IntArray] = []
     waiting: list[IntArray] = []
-    for label, group in zip(labels, groups, strict=True):
-        if group.size < FEWEST_ROWS and joined:
-            joined[-1] = np.concatenate([joined[-1], group])
-        elif group.size < FEWEST_ROWS:
-            waiting.append(group)
-        else:
+    for place, (label, group) in enumerate(zip(labels, groups, strict=True)):
+        if group.size >= FEWEST_ROWS and place not in stubs:
             names.append(label)
             joined.append(np.concatenate([*waiting, group]))
             waiting = []
-    small = [label for label in labels if label not in names]
+        elif joined:
+            joined[-1] = np.concatenate([joined[-1], group])
+        else:
+            waiting.append(group)
+    small = [label for place, label in enumerate(labels) if label not in names and place not in stubs]
     if small:
         listed = ", ".join(small[:6]) + (", ..." if len(small) > 6 else "")
-        notes.append(f"Joined to the period before, because fewer than {FEWEST_ROWS} rows: {listed}.")
+        notes.append(f"Joined to {_neighbour(small, labels, names)}, because fewer than {FEWEST_ROWS} rows: {listed}.")
+    for place in sorted(stubs):
+        where = _neighbour([labels[place]], labels, names)
+        notes.append(
+            f"Joined to {where}, because partial and of few rows: {labels[place]} ({groups[place].size:,} rows)."
+        )
     return tuple(names), tuple(joined)
 
 
-def _partial(labels: list[str], starts: np.ndarray[Any, Any], moments: np.ndarray[Any, Any], unit: Unit) -> list[str]:
-    """Return notes on a first or last period that does not have all of its days.
+def _neighbour(small: list[str], labels: list[str], names: list[str]) -> str:
+    """Return which period others are joined to, in words."""
+    first = labels.index(names[0]) if names else 0
+    before = [labels.index(label) < first for label in small]
+    return "the period after" if all(before) else "a period next to them" if any(before) else "the period before"
+
+
+def _partial(
+    labels: list[str], starts: np.ndarray[Any, Any], moments: np.ndarray[Any, Any], unit: Unit
+) -> dict[int, str]:
+    """Return notes on a first or last period that does not have all of its days, by its place.
 
     A day is missed where the gap to the edge is longer than nearly all gaps between the days of the table.
     """
     days = np.unique(moments.astype("datetime64[D]"))
     usual = np.quantile(np.diff(days).astype(np.int64), 0.95)
-    notes = []
+    notes = dict[int, str]()
     if (days[0] - starts[0]).astype(np.int64) > usual:
-        notes.append(f"The first period, {labels[0]}, is partial: it begins on {days[0]}.")
+        notes[0] = f"The first period, {labels[0]}, is partial: it begins on {days[0]}."
     if (end_dates(starts[-1:], unit)[0] - days[-1]).astype(np.int64) > usual + 1:
-        notes.append(f"The last period, {labels[-1]}, is partial: it ends on {days[-1]}.")
+        notes[len(labels) - 1] = f"The last period, {labels[-1]}, is partial: it ends on {days[-1]}."
     return notes
 
 

@@ -27,6 +27,11 @@ ENOUGH_ROWS, SOME_ROWS = 100, 30
 _PERIOD_NAMES = re.compile(
     r"period|wave|round|batch|epoch|year|quarter|month|week|yearmonth|survey_?year", re.IGNORECASE
 )
+_TIME_NAMES = re.compile(
+    r"time|date|day|t|visit|occasion|session|season|cohort|(.*[^a-z])?(yr|year|month|week)|[a-z]year|yr.*",
+    re.IGNORECASE,
+)
+"""Names of columns that may say when, and are only mentioned: a time may be a duration, a year that of a birth."""
 _TARGET_NAMES = re.compile(r"target|label|y|outcome|class|response", re.IGNORECASE)
 _TARGET_ORDER = {"two classes": 0, "a number": 1}
 _CYCLES = {"month": 12, "quarter": 4, "week": 53}
@@ -180,18 +185,24 @@ def propose_periods(columns: Mapping[str, Column], dayfirst: bool | None = None)
         proposals.append(
             PeriodProposal(period=f":{int(size)}", reason="no column says when: rows in the order of the file")
         )
+        for name, column in columns.items():
+            if _TIME_NAMES.fullmatch(name.strip()) and column.kind == "number" and np.unique(column.values).size > 2:
+                period = name if _is_sequence(name, column) else f"{name}:{int(size)}"
+                proposals.append(PeriodProposal(period=period, reason="by its name"))
     return tuple(proposals)
 
 
 def coarser_periods(
     columns: Mapping[str, Column], period: str, others: Sequence[PeriodProposal] = ()
 ) -> Iterator[PeriodProposal]:
-    """Yield other periods where some have too few rows: the ``others``, coarser units of its dates, and more rows a period.
+    """Yield other periods where some have too few rows: the ``others``, coarser units of its dates, and rows in their order.
+
+    Units that leave fewer than six periods come last.
 
     >>> from driftpace.tables import read_columns
     >>> table = read_columns({"sold on": np.arange("2010-01-01", "2011-01-01", dtype="datetime64[D]")})
     >>> [proposal.period for proposal in coarser_periods(table, "sold on:month")]
-    ['sold on:quarter', 'sold on:year']
+    ['sold on:100', 'sold on:quarter']
     """
     yield from others
     rule = PeriodRule.of(period, columns)
@@ -204,15 +215,23 @@ def coarser_periods(
     elif rule.column is not None:
         column = columns[rule.column]
         dates = find_dates(column, rule.column)
-        if isinstance(dates, Dates):
-            finest = UNITS.index(rule.unit) + 1 if rule.unit is not None else 0
-            for unit in UNITS[finest:]:
-                if PRECISIONS.index(unit) >= PRECISIONS.index(dates.precision):
-                    yield PeriodProposal(period=f"{rule.column}:{unit}", reason=reason)
-        elif column.kind == "number" and bool(np.all(np.diff(column.values[~column.missing]) >= 0.0)):
-            rows = column.missing.size
-            for size in sorted({max(ENOUGH_ROWS, round(rows / parts, -1)) for parts in (50, 20, 10)}):
-                yield PeriodProposal(period=f":{int(size)}", reason=reason)
+        units = _coarser_units(dates, rule.unit) if isinstance(dates, Dates) else {}
+        rows = column.missing.size - int(column.missing.sum())
+        several = [unit for unit, count in units.items() if count >= FEW_PERIODS]
+        ordered = isinstance(dates, Dates) or column.kind == "number"
+        counted = [max(ENOUGH_ROWS, round(rows / parts, -1)) for parts in (20, 10, 6)] if ordered else []
+        sizes = [f"{int(size)}" for size in dict.fromkeys(counted) if rows >= 2 * size]
+        for how in (*several, *sizes, *(unit for unit in units if unit not in several)):
+            yield PeriodProposal(period=f"{rule.column}:{how}", reason=reason)
+
+
+def _coarser_units(dates: Dates, unit: Unit | None) -> dict[Unit, int]:
+    """Return the units that are coarser than one, or any that the dates can have, and how many periods they give."""
+    moments = dates.values[~np.isnat(dates.values)]
+    finest = 0 if unit is None else UNITS.index(unit) + 1
+    usable = [other for other in UNITS[finest:] if PRECISIONS.index(other) >= PRECISIONS.index(dates.precision)]
+    counts = {other: np.unique(floor_dates(moments, other)).size for other in usable}
+    return {other: count for other, count in counts.items() if count > 1}
 
 
 def _propose_unit(dates: Dates) -> Unit | None:

@@ -105,8 +105,8 @@ def read_table(  # noqa: PLR0913  public API
     period : str, optional
         Column with the period; a ``Table`` knows its own. Each distinct value is one period: numbers by value, dates by time,
         texts in natural order ("week 9" before "week 10"). ``"date:month"`` makes a period of each month of the column
-        ``date``, and so do day, week, quarter and year; ``"date:500"`` of 500 rows in the order of the dates, and ``":500"``
-        in the order of the table. Dates are read as in :func:`driftpace.tables.dates.parse_dates`.
+        ``date``, and so do day, week, quarter and year; ``"date:500"`` of 500 rows in the order of the dates or numbers, and
+        ``":500"`` in the order of the table. Dates are read as in :func:`driftpace.tables.dates.parse_dates`.
     target : str, optional
         Column to predict; a ``Table`` knows its own.
     features : sequence of str, optional
@@ -191,7 +191,7 @@ def read_table(  # noqa: PLR0913  public API
     made = _add_calendar(columns, calendar, rule, dayfirst, owner)
     chosen = None if chosen is None else [name for name in (*chosen, *made) if name not in exclude]
     if rule.dated:
-        columns[period] = _dates(columns[period], rule, dayfirst, owner)
+        columns[period] = read_moments(columns[period], rule, dayfirst, owner)
     keep = labelled_rows(columns, period, target, missing, owner=owner, notes=notes)
     keep = grouped_rows(columns, groups, keep, missing, owner=owner, notes=notes)
     counting = [name for name in (weight, exposure) if name is not None]
@@ -205,7 +205,7 @@ def read_table(  # noqa: PLR0913  public API
     notes += about_periods
     options = EncodingOptions(missing=missing, max_categories=max_categories, owner=owner)
     apart += _excluded(columns, exclude, target, frame, owner)
-    encoded = encode_features(columns, chosen, apart, keep, np.concatenate(by_period), options, notes)
+    encoded = encode_features(columns, chosen, apart, keep, by_period, options, notes)
     if encoded.keep is not keep:
         keep = encoded.keep
         labels, by_period = _periods(rule, columns, keep, owner, [])
@@ -372,12 +372,23 @@ def period_rule(columns: dict[str, Column], period: str | None, source: object, 
     return PeriodRule(column=named_column(columns, period, source, "period", owner))
 
 
-def _dates(column: Column, rule: PeriodRule, dayfirst: bool | None, owner: str) -> Column:
-    """Return the column of a period as dates that are as precise as its unit."""
-    dates = parse_dates(column, str(rule.column), owner=owner, dayfirst=dayfirst)
+def read_moments(column: Column, rule: PeriodRule, dayfirst: bool | None, owner: str) -> Column:
+    """Return the column of a period as dates that are as precise as its unit; years and other numbers in order as they are.
+
+    >>> years = Column(kind="number", values=np.array([2010.0, 2009.0]), missing=np.zeros(2, dtype=np.bool_))
+    >>> read_moments(years, PeriodRule(column="year", rows=500), None, "example").kind
+    'number'
+    """
+    counted = rule.rows is not None and column.kind == "number"
+    try:
+        dates = parse_dates(column, str(rule.column), owner=owner, dayfirst=dayfirst)
+    except DataError:
+        if counted and np.isfinite(column.values[~column.missing]).all():
+            return column
+        raise
     if rule.unit is not None:
         check_precision(dates, str(rule.column), rule.unit, owner=owner)
-    return dates.column
+    return column if counted and dates.precision == "year" else dates.column
 
 
 def _add_calendar(

@@ -1,10 +1,10 @@
 """What looks wrong in a table itself: columns that are almost dates, repeated rows and repeated ids."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from driftpace.formatting import plural
+from driftpace.formatting import number, plural
 from driftpace.tables import Column
 from driftpace.tables.dates import Dates, Misfit, find_dates
 from driftpace.tables.identity import named_like_id, repeated_code
@@ -12,6 +12,9 @@ from driftpace.typing import IntArray
 
 ALMOST = 0.5
 """A column is almost dates where so many of its distinct values are, and an id where so many of the rows have another value."""
+
+SEVERAL = 1.5
+"""Rows of an id in a period, on average, from which they are worth a warning."""
 
 
 def table_warnings(columns: Mapping[str, Column], *, dayfirst: bool | None = None) -> tuple[str, ...]:
@@ -56,6 +59,49 @@ def table_warnings(columns: Mapping[str, Column], *, dayfirst: bool | None = Non
             sentences.append(
                 f"{name or 'the column without a name'} has {plural(again.size, 'value')} again in other rows, such as "
                 f"{_shown(columns[name].values[row])} in row {row + 1:,}: a campaign takes an id once in a period."
+            )
+    return tuple(sentences)
+
+
+def group_warnings(
+    columns: Mapping[str, Column], names: Sequence[str], rows: Sequence[IntArray], *, by_file: bool
+) -> tuple[str, ...]:
+    """Return which ids have several rows in a period, one sentence each.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        The table.
+    names : sequence of str
+        Columns of ids.
+    rows : sequence of array of int
+        The rows of each period.
+    by_file : bool
+        Whether periods are rows in the order of the file.
+
+    Examples
+    --------
+    >>> from driftpace.tables import read_columns
+    >>> table = read_columns({"person": [1.0, 1.0, 2.0, 2.0, 2.0, 3.0] * 10})
+    >>> print(*group_warnings(table, ["person"], np.split(np.arange(60), 10), by_file=False))
+    person has about 2 rows of each value in a period: where they are alike, --groups person counts them together.
+    """
+    sentences = []
+    for name in names:
+        there = [part[~columns[name].missing[part]] for part in rows]
+        codes = _codes(columns[name])
+        units = [np.unique(codes[part]).size for part in there]
+        several = sum(part.size for part in there) / max(sum(units), 1)
+        if several < SEVERAL or min(units, default=0) < 2:
+            continue
+        sentences.append(
+            f"{name} has about {number(several)} rows of each value in a period: where they are alike, --groups {name} counts "
+            "them together."
+        )
+        runs = 1 + np.count_nonzero(np.diff(codes))
+        if by_file and runs < SEVERAL * np.unique(codes).size:
+            sentences.append(
+                f"Rows of one {name} stand together in the file: periods in its order differ in {name}, not in time."
             )
     return tuple(sentences)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from driftpace.campaign.definition import Definition
-from driftpace.campaign.period_column import UNDATED, column_labels, period_source, time_order
+from driftpace.campaign.period_column import UNDATED, column_labels, period_source, rows_by_period, time_order
 from driftpace.campaign.schema import read_table
 from driftpace.campaign.text import list_texts
 from driftpace.errors import ParameterError
@@ -425,11 +425,11 @@ def _infer_features(values: dict[str, Any], columns: "Columns", source: str, mad
     left_out, warnings = _redundant_columns(columns, {**roles, **dict.fromkeys(made, "feature")}, explicit, imputed)
     if explicit is None:
         others = [name for name in columns if name not in (*roles, *left_out)]
-        order = None
+        order, sizes = None, list[int]()
         if values.get("period") is not None:
-            name, unit = period_source(values["period"], columns)
-            order = time_order(columns[name], name, unit, owner=OWNER, dayfirst=values.get("dayfirst"))
-        ids = find_ids(columns, others, np.ones(next(iter(columns.values())).missing.size, dtype=np.bool_), order)
+            order, sizes = rows_by_period(columns, values["period"], owner=OWNER, dayfirst=values.get("dayfirst"))
+        keep = np.ones(next(iter(columns.values())).missing.size, dtype=np.bool_)
+        ids = find_ids(columns, others, keep, order, sizes)
         left_out |= ids if len(ids) < len(others) else {}
         left_out = {name: reason for name, reason in left_out.items() if name not in texts}
     learned = learn_encoding(

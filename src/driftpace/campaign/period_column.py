@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -110,6 +111,20 @@ def time_order(column: Column, name: str, unit: Unit | None, *, owner: str, dayf
         moments = ranks[codes]
     order: IntArray = np.lexsort((moments, column.missing))
     return order
+
+
+def rows_by_period(columns: "Columns", period: str, *, owner: str, dayfirst: bool | None) -> tuple[IntArray, list[int]]:
+    """Return the rows in the order of their periods, and how many rows each has.
+
+    >>> months = Column(kind="text", values=np.array(["2010-02", "2010-01", "2010-02"]), missing=np.zeros(3, dtype=np.bool_))
+    >>> order, sizes = rows_by_period({"month": months}, "month", owner="example", dayfirst=None)
+    >>> order.tolist(), sizes
+    ([1, 0, 2], [1, 2])
+    """
+    name, unit = period_source(period, columns)
+    order = time_order(columns[name], name, unit, owner=owner, dayfirst=dayfirst)
+    labels = column_labels(columns[name], name, unit, owner=owner, dayfirst=dayfirst)
+    return order, [len(list(rows)) for _, rows in groupby(labels[row] for row in order)]
 
 
 def check_period_key(definition: Definition, key: str | None, *, owner: str) -> None:

@@ -138,7 +138,8 @@ def find_dates(column: Column, name: str, *, dayfirst: bool | None = None) -> Da
 
 def _begins_with_dates(column: Column, dated: bool) -> bool:
     """Whether any of the first texts is a date; digits only where the column is named so."""
-    first = [_text(cell) for cell in column.values[: 20 * _LOOKED_AT].tolist() if cell is not None]
+    there = column.values[~column.missing][: 20 * _LOOKED_AT].tolist()
+    first = [_text(cell) for cell in there if cell is not None]
     looked_at = [text for text in dict.fromkeys(first) if not is_mark(text)][:_LOOKED_AT]
     days = [split_clock(text)[0] for text in looked_at]
     return not days or any(read_day(day) is not None or (dated and _DIGITS.fullmatch(day)) for day in days)
@@ -265,7 +266,9 @@ def _texts(column: Column, dayfirst: bool | None, *, serials: bool) -> Dates | M
         return f"row {row + 1:,} has {_text(column.values[row])!r:.60}"
 
     misfits = np.isin(places[:, 0], bad) | np.isin(places[:, 1], wrong)
-    share = 1.0 - float(misfits.mean())
+    present = (split >= 0).any(axis=1)
+    wrong_texts = np.isin(split[:, 0], bad) | np.isin(split[:, 1], wrong)
+    share = 1.0 - float(wrong_texts[present].mean())
     if misfits.any():
         return Misfit(cell_at(misfits), "correct it, or write it as 2010-03-15", share)
     order = find_day_order(cells, dayfirst)

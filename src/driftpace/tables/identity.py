@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from driftpace.tables.columns import Column
+from driftpace.tables.dates import Dates, find_dates
 from driftpace.typing import BoolArray, IntArray
 
 FEWEST_ROWS = 20
@@ -16,12 +17,18 @@ MOST_CATEGORIES = 20
 """Texts of no more distinct values are categories, whatever the name of their column."""
 DIGITS = 0.9
 """The share of texts with a digit from which they are ids: K-10017 is one, and the name of a species is not."""
+FEWEST_OF_PERIOD = 5
+"""Two periods must have so many cells of a column for it to be the same in all rows of a period."""
+MORE_PERIODS, ONCE = 1.5, 0.95
+"""Numbers of units are in so many periods on average, and so many of their rows are the only ones of a unit in a period."""
 NAMED, NUMBERED, CLOCK = "named like an id", "numbers the rows", "follows time"
+SAME = "is the same in all rows of a period"
 
 _ID_NAME = re.compile(
     r"(?:.*[^a-z])?(?:id|uuid|guid|key|index|row|rownum|row_?number|row_?names?)|unnamed: ?\d+|", re.IGNORECASE
 )
 _NUMBER_NAME = re.compile(r".*(?:[^a-z](?:nr|no|num|number)|nummer)\W*", re.IGNORECASE)
+_ID_PART = re.compile(r"id.*|.*id", re.IGNORECASE)
 
 
 def named_like_id(name: str) -> bool:
@@ -55,7 +62,11 @@ def repeated_code(column: Column) -> int | None:
 
 
 def find_ids(
-    columns: Mapping[str, Column], names: Sequence[str], keep: BoolArray, order: IntArray | None = None
+    columns: Mapping[str, Column],
+    names: Sequence[str],
+    keep: BoolArray,
+    order: IntArray | None = None,
+    sizes: Sequence[int] = (),
 ) -> dict[str, str]:
     """Return the columns that identify rows or only follow time, and why.
 
@@ -69,13 +80,17 @@ def find_ids(
         The rows to look at.
     order : array of int, optional
         The kept rows in the order of time.
+    sizes : sequence of int
+        How many of these rows each period has; by default periods are not known.
 
     Returns
     -------
     dict of str to str
         Reasons by column: whole numbers named like an id or that number the rows, many texts with digits named like an id,
-        and numbers that never fall, or never rise, in the order of time, such as a year: every period has values that were not
-        there before.
+        whole numbers such as ``countyid`` with part of such a name that return in other periods and are hardly ever twice in
+        one, and numbers that never fall, or never rise, in the order of time, such as a year: every period has values that were
+        not there before. And columns of any kind that are the same in all rows of a period, such as the month of a monthly
+        table: they are no more than the level of the period.
 
     Examples
     --------
@@ -91,6 +106,10 @@ def find_ids(
             reason = _reason(name, column, keep, order)
         else:
             reason = NAMED if holds_text_ids(name, column) else None
+        if reason is None and order is not None and _ID_PART.fullmatch(name) and _is_unit(column, keep, order, sizes):
+            reason = NAMED
+        if reason is None and order is not None and _is_same(column, keep, order, sizes):
+            reason = None if isinstance(find_dates(column, name), Dates) else SAME
         if reason is not None:
             found[name] = reason
     return found
@@ -130,3 +149,30 @@ def _reason(name: str, column: Column, keep: BoolArray, order: IntArray | None) 
         if (np.all(steps >= 0.0) or np.all(steps <= 0.0)) and np.count_nonzero(steps) >= 2:
             return CLOCK
     return None
+
+
+def _is_same(column: Column, keep: BoolArray, order: IntArray, sizes: Sequence[int]) -> bool:
+    """Whether a column has one value in each period, and not the same in all; missing cells do not count."""
+    if column.kind not in ("number", "flag", "text") or len(sizes) < 2:
+        return False
+    there = ~column.missing[keep][order]
+    periods = np.repeat(np.arange(len(sizes)), sizes)[there]
+    if np.count_nonzero(np.bincount(periods) >= FEWEST_OF_PERIOD) < 2:
+        return False
+    values = column.values[keep][order][there]
+    codes = np.unique(values.astype(np.str_) if column.kind == "text" else values, return_inverse=True)[1]
+    changes = np.flatnonzero(np.diff(codes))
+    return changes.size > 0 and bool(np.all(np.diff(periods)[changes] > 0))
+
+
+def _is_unit(column: Column, keep: BoolArray, order: IntArray, sizes: Sequence[int]) -> bool:
+    """Whether a column has whole numbers that return in other periods and are hardly ever twice in one, as those of units are."""
+    if column.kind != "number" or len(sizes) < 2 or column.missing[keep].any():
+        return False
+    values = column.values[keep][order]
+    if not np.all(values == np.trunc(values)):
+        return False
+    codes = np.unique(values, return_inverse=True)[1].astype(np.int64)
+    units = int(codes.max(initial=0)) + 1
+    pairs = np.unique(codes + units * np.repeat(np.arange(len(sizes)), sizes)).size
+    return FEWEST_ROWS < units < pairs / MORE_PERIODS and pairs > ONCE * values.size

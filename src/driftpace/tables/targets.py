@@ -11,7 +11,8 @@ MOST_CLASSES = 20
 """More distinct whole values than this are numbers, not codes of classes."""
 AMBIGUOUS_CLASSES = 4
 """Up to so many values 0, 1, 2, ... are taken for codes of classes, whatever their frequencies."""
-
+RARE = 0.02
+"""Values in the tail that have less than this share of the rows of the most frequent one do not show whether it is a count."""
 COUNTS_HINT = "--loss poisson predicts counts"
 MOST_LABELS = 100
 """More distinct texts than this are not classes."""
@@ -52,6 +53,8 @@ def describe_target(name: str, values: FloatArray) -> NumericTarget:
     >>> print(describe_target("children", np.repeat(np.arange(6.0), [9, 7, 5, 3, 2, 1])).sentence)  # doctest: +NORMALIZE_WHITESPACE
     Target children has 6 whole values, 0 to 5, and is treated as a number; --loss softmax, or SoftmaxLoss(), takes it for classes;
     --loss poisson predicts counts.
+    >>> describe_target("goals", np.repeat(np.arange(8.0), [236, 393, 354, 227, 115, 4, 1, 2])).classes
+    0
     >>> print(describe_target("trips", np.arange(300.0)).sentence)
     Target trips holds whole numbers, 0 to 299, such as counts, and is treated as a number; --loss poisson predicts counts.
     >>> describe_target("price", np.array([1.5, 2.0])).sentence is None
@@ -85,6 +88,9 @@ def describe_target(name: str, values: FloatArray) -> NumericTarget:
 
 
 def _single_peak(counts: "np.ndarray[tuple[int], np.dtype[np.intp]]") -> bool:
+    """Whether frequencies rise to a peak and fall after it, but for a tail of rare values, whose order is chance."""
+    common = np.flatnonzero(counts >= RARE * counts.max())
+    counts = counts[common[0] : common[-1] + 1]
     steps = np.sign(np.diff(counts))
     steps = steps[steps != 0]
     return not np.any((steps[:-1] < 0) & (steps[1:] > 0))
