@@ -320,7 +320,7 @@ def test_rows_that_could_not_be_told_are_not_drawn_and_counted(churn: Path, run:
     code, out, _ = run(*SELECT, "tasks.csv")
     assert code == 0
     assert "Rows       12 of the 15 rows, at random;" in out
-    assert "Skipped    5 of the 20 rows in the pool are invalid: 5 with an infinite age" in out
+    assert "Skipped    5 of the 20 rows in the pool cannot be drawn: 5 with an infinite age" in out
     assert {int(row["customer_id"]) for row in rows_of("tasks.csv")} <= set(range(5, 20))
     label(Path("tasks.csv"), Path("done.csv"))
     assert json.loads(run("tell", "churn", "done.csv", "--part", "--format", "json")[1])["rows"] == 12

@@ -117,7 +117,7 @@ def test_every_format_is_the_same_through_every_door(doors: Doors, form: str, se
     how=st.sampled_from(["delete", "insert", "replace", "cut"]),
     piece=st.sampled_from([*',;"\n0.-', "five", "24 kg", "1,5", "NaN", "\ufeff", "id", "\0"]),
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_damaged_file_is_the_same_through_every_door(
     doors: Doors, seed: int, form: str, place: float, how: str, piece: str
 ) -> None:

@@ -138,7 +138,7 @@ def test_few_texts_among_numbers_are_missing_and_named() -> None:
 
 
 def test_a_small_file_may_have_more_texts_among_its_numbers_by_chance() -> None:
-    """Files of 60 rows of a column of which 3 % are "k.A." are taken (error budget 1 %); one with twelve such cells is another column."""
+    """Files of 60 rows of a column of which 3 % are "k.A." are taken (error budget 1 %); twelve such cells are another column."""
     rng = np.random.default_rng(0)
     learned = learn_encoding(read_columns({"units": ["k.A." if rng.random() < 0.03 else "3" for _ in range(5000)]}))
     for _ in range(300):

@@ -123,6 +123,12 @@ def test_refusals(rows: list[list[Any]], sentence: str) -> None:
     assert str(error.value) == f"read_columns: rows.xlsx {sentence}"
 
 
+def test_a_sheet_without_a_table_is_refused_with_the_names_of_the_others() -> None:
+    for title in ([["Export of 1 January"]], [["Export of 1 January"], ["a", "b"], [1, 2]]):
+        with pytest.raises(DataError, match=r"; the workbook has the sheets Customers, Shops too\.$"):
+            read_columns(_book(title, Customers=[["b"], [2]], Shops=[["b"], [2]]))
+
+
 def test_limits() -> None:
     book = _book([["a", "b"], *([1, 2] for _ in range(20))])
     with pytest.raises(DataError, match="must have at most 19 rows; got 20 or more"):

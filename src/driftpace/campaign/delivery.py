@@ -184,8 +184,8 @@ def read_delivery(
 def _content_ids(store: Store, state: CampaignState, columns: Columns, rows: TableRows) -> list[str] | None:
     """Return ids made from the content of rows that have none, where it is that of a row that was drawn or delivered before."""
     draws = LogInForce.of(store.entries(state.definition.name, kinds=("selected", "undone"), limit=state.seq)).draws
-    known = dict.fromkeys(row_id for period in sorted(draws) for row_id in drawn_by(store, state, draws[period]))
-    known |= dict.fromkeys((*drawn_in(store, state), *delivered_in(state)))
+    seqs = [seq for period in sorted(draws) for seq in draws[period]]
+    known = dict.fromkeys((*drawn_by(store, state, seqs), *drawn_in(store, state), *delivered_in(state)))
     ids = content_ids(columns, tuple(known), labels=state.definition.label_columns) if known else None
     return None if ids is None else [ids[place] for place in np.flatnonzero(rows.keep)]
 

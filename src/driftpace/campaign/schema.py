@@ -535,17 +535,16 @@ def _not_numeric(kept: "Column", places: IntArray, role: str, name: str) -> str:
     if kept.kind != "text" or not none.all():
         place = int(np.argmax(none))
         return f"row {int(places[place]) + 1:,} has {str(kept.values[place])!r:.80}{number_hint(kept.values[place])}"
-    place = next((place for place in np.flatnonzero(none) if number_hint(str(kept.values[place]))), None)
-    if place is not None:
-        text = str(kept.values[place])
-        return f"row {int(places[place]) + 1:,} has {text!r:.80}{number_hint(text)}"
-    texts = sorted({str(value) for value in kept.values})
+    cells = [str(value) for value in kept.values]
+    for text, row in zip(cells, places, strict=True):
+        if hint := number_hint(text):
+            return f"row {int(row) + 1:,} has {text!r:.80}{hint}"
+    texts = sorted(set(cells))
     if role == "feature":
         return f"it holds text; list its categories in the definition: categories.{name} = {texts[:6]}"
     if 2 <= len(texts) <= MOST_NAMED:
         return f"it holds text; set classes = [{', '.join(json.dumps(text) for text in texts)}] in the definition"
-    place = int(np.argmax(none))
-    return f"it holds text, such as {str(kept.values[place])!r:.80} in row {int(places[place]) + 1:,}"
+    return f"it holds text, such as {cells[0]!r:.80} in row {int(places[0]) + 1:,}"
 
 
 def _words(column: "Column", keep: BoolArray) -> list[str]:

@@ -252,7 +252,10 @@ class _Task:
         if sample.skipped:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in sample.invalid.items())
             lines.append(
-                ("Skipped", f"{sample.skipped:,} of the {sample.pool_rows:,} rows in the pool are invalid: {reasons}")
+                (
+                    "Skipped",
+                    f"{sample.skipped:,} of the {sample.pool_rows:,} rows in the pool cannot be drawn: {reasons}",
+                )
             )
         return lines if dry_run else [*lines, *self._write(campaign, order, sample)]
 

@@ -7,7 +7,7 @@ tree is built of them, because openpyxl keeps far more in memory than a hostile 
 import io
 import warnings
 import zipfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date, time, timedelta
 from difflib import get_close_matches
 from typing import Any
@@ -52,9 +52,11 @@ def read_excel(
             warnings.simplefilter("ignore")  # of features that are not read, such as the validation of input
             book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True, keep_links=False)
             try:
-                page = book.worksheets[_index(book.sheetnames, [page.title for page in book.worksheets], sheet, owner)]
+                titles = [page.title for page in book.worksheets]
+                page = book.worksheets[_index(book.sheetnames, titles, sheet, owner)]
                 page.reset_dimensions()
-                header, columns = _gather(page.iter_rows(values_only=True), limits, what)
+                others = [title for title in titles if title != page.title]
+                header, columns = _gather(page.iter_rows(values_only=True), limits, what, others)
             finally:
                 book.close()
     except (DriftpaceError, MemoryError):
@@ -123,8 +125,17 @@ def _index(names: list[str], pages: list[str], sheet: str | int | None, owner: s
     raise ParameterError(f"must be a sheet of the workbook; got {sheet!r}: {hint}", owner=owner, name="sheet")
 
 
-def _gather(rows: Iterator[tuple[Any, ...]], limits: TableLimits, what: str) -> tuple[list[str], list[list[Any]]]:
-    """Return the names in the first row that is not empty, and the cells of each column; empty rows are left out."""
+def _other_sheets(others: Sequence[str]) -> str:
+    return f"; the workbook has the sheet{'s' * (len(others) > 1)} {clip(', '.join(others))} too" if others else ""
+
+
+def _gather(
+    rows: Iterator[tuple[Any, ...]], limits: TableLimits, what: str, others: Sequence[str]
+) -> tuple[list[str], list[list[Any]]]:
+    """Return the names in the first row that is not empty, and the cells of each column; empty rows are left out.
+
+    ``others`` are the names of the other sheets, which an error lists.
+    """
     header: list[str] = []
     columns: list[list[Any]] = []
     places: list[int] = []
@@ -146,13 +157,15 @@ def _gather(rows: Iterator[tuple[Any, ...]], limits: TableLimits, what: str) -> 
         stray = next((place for place, cell in enumerate(row) if cell is not None and place not in set(places)), None)
         if stray is not None:
             raise DataError(
-                f"{what} must have a name above every column; row {number:,} has {clip(_word(row[stray]))!r} below none."
+                f"{what} must have a name above every column; row {number:,} has {clip(_word(row[stray]))!r} below none"
+                f"{_other_sheets(others)}."
             )
         for cells, place in zip(columns, places, strict=True):
             cells.append(row[place] if place < len(row) else None)
     if not count:
         raise DataError(
-            f"{what} must have a row of names and at least one more; got {'the names alone' if header else 'nothing'}."
+            f"{what} must have a row of names and at least one more; got {'the names alone' if header else 'nothing'}"
+            f"{_other_sheets(others)}."
         )
     check_size(limits, count, len(header), what)
     return header, columns
