@@ -317,6 +317,14 @@ def test_vectors_count_as_columns_and_cells(form: str) -> None:
         read_columns(content, limits=TableLimits(cells=207))
 
 
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_vectors_that_are_all_missing_are_one_missing_column(form: str) -> None:
+    """However long the lists are said to be: nothing is allocated for lists that are not there."""
+    for kind in (pa.list_(pa.float64()), pa.list_(pa.float64(), 900)):
+        columns = read_columns(_with_vectors(pa.array([None] * 4, kind), form))
+        assert columns["v_0"].missing.all()
+
+
 def test_names_of_the_columns_of_vectors_must_be_free() -> None:
     with pytest.raises(DataError, match="must have columns of different names; got 'v_1' twice"):
         read_columns({"v": np.zeros((3, 2)), "v_1": [1, 2, 3]})

@@ -108,9 +108,10 @@ def get_metric(name: str, *, owner: str = "get_metric") -> Metric:
     """
     if not isinstance(name, str) or name not in _METRICS:
         near = get_close_matches(str(name), _METRICS, n=1)
-        hint = f"must be the name of a metric; did you mean {near[0]!r}?"
-        known = f"must be one of {', '.join(map(repr, _METRICS))}; got {name!r}."
-        raise ParameterError(hint if near else known, owner=owner, name="metric")
+        problem = f"must be one of {', '.join(map(repr, _METRICS))}; got {name!r}."
+        if near:
+            problem = f"must be the name of a metric; did you mean {near[0]!r}?"
+        raise ParameterError(problem, owner=owner, name="metric")
     return _METRICS[name]
 
 
