@@ -66,6 +66,11 @@ def run(campaign: Campaign, rng: np.random.Generator, periods: int, *, rows: int
         campaign.tell_table(table(rows, rng, extra=extra), final=True)
 
 
+def test_the_target_says_what_part_of_it_orders_and_reports_are_about(file: Path) -> None:
+    campaign = create(MemoryStore(), file)
+    assert campaign.status().target == "excess loss at most 0.05, on average, 70 % of it for the head"
+
+
 def test_a_campaign_follows_a_model_as_its_tracker_does(base: Any, file: Path, rng: np.random.Generator) -> None:
     campaign = create(MemoryStore(), file)
     tracker = Tracker.for_model(base, epsilon=0.05, rng=0)

@@ -76,6 +76,7 @@ class TestFiles:
             ) as refused:
                 read_model(tmp_path / name)
             assert "\n" not in str(refused.value)
+            assert not str(refused.value).endswith("..")
 
     def test_that_need_a_missing_package_are_refused(
         self, library: str, name: str, save: Save, package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -110,6 +111,7 @@ class Code:
     ("name", "data", "sentence"),
     [
         ("model.pkl", pickle.dumps(Code()), "a pickle, which can run code"),
+        ("model.json", pickle.dumps(Code(), protocol=0), "something else"),
         ("model.txt", pickle.dumps(Code()), "a pickle, which can run code"),
         ("model.joblib", b"anything", "a pickle, which can run code"),
         ("model.txt", b"", "an empty file"),

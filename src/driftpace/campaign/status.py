@@ -60,9 +60,10 @@ def target(campaign: "CampaignState") -> str:
         phrase = f"loss within {100.0 * method.tolerance:.3g} % of the best"
     if method.metric is not None:
         phrase = method.metric.goal
-    return (
-        f"{phrase}, on average" if method.confidence is None else f"{phrase}, with probability {method.confidence:.3g}"
-    )
+    sure = "on average" if method.confidence is None else f"with probability {method.confidence:.3g}"
+    head = getattr(method, "head", None)  # a method of a pre-trained model has one
+    share = "" if head is None else f", {100.0 * head.share:.3g} % of it for the head"
+    return f"{phrase}, {sure}{share}"
 
 
 def money(campaign: "CampaignState") -> dict[str, Money | None]:

@@ -139,7 +139,7 @@ def base_lines(retrain: "Retraining | None") -> list[Line]:
             f"training it again would gain {retrain.gain:#.3g} ± {retrain.error:#.2g} ({over}): run driftpace retrain"
         )
     else:
-        gain = f"no need to train it again: the expected gain is {retrain.gain:.2g} ± {retrain.error:.2g} ({over})"
+        gain = f"no need to train it again: {retrain.not_due} ({over})"
     return [("Base", f"{age}; {gain}")]
 
 

@@ -65,7 +65,7 @@ def read_model(path: str | os.PathLike[str], *, task: str | None = None, labels:
             name="path",
         ) from None
     except Exception as error:  # whatever the library of the model raises
-        raise _none(f"{file.name}, which looks like {form} but is damaged: {one_line(error)}") from error
+        raise _none(f"{file.name}, which looks like {form} but is damaged: {one_line(error).rstrip('.')}") from error
 
 
 def _format_of(data: bytes, ending: str) -> str:

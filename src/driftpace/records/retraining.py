@@ -34,6 +34,8 @@ class Retraining:
     (True, 'training the base again would lower the loss by 0.0120 ± 0.0040 (420 rows of 8 periods)')
     >>> Retraining(due=False, gain=-0.005, error=0.0083, lower=-0.016, threshold=0.006, rows=727, periods=3, since=3).sentence
     'the base need not be trained again: the expected gain is -0.005 ± 0.0083 (727 rows of 3 periods)'
+    >>> Retraining(due=False, gain=0.0, error=0.0, lower=0.0, threshold=0.006, rows=54, periods=1, since=1).sentence
+    'the base need not be trained again: no training that was tried is better on rows left out (54 rows of 1 period)'
     """
 
     due: bool
@@ -60,4 +62,11 @@ class Retraining:
             return f"too few labels to say whether the base should be trained again ({over})"
         if self.due:
             return f"training the base again would lower the loss by {self.gain:#.3g} ± {self.error:#.2g} ({over})"
-        return f"the base need not be trained again: the expected gain is {self.gain:.2g} ± {self.error:.2g} ({over})"
+        return f"the base need not be trained again: {self.not_due} ({over})"
+
+    @property
+    def not_due(self) -> str:
+        """Why training is not due, in words; where no training was better in any part of the rows, its gain is exactly zero."""
+        if self.gain == self.error == 0.0:
+            return "no training that was tried is better on rows left out"
+        return f"the expected gain is {self.gain:.2g} ± {self.error:.2g}"
