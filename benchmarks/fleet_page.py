@@ -24,7 +24,7 @@ from driftpace import FleetCampaign
 REPEATS = 7
 HEADS = ("segments", "load", "server", "kB", "elements", "sort", "filter", "search", "segment")
 LEGEND = """
-- load: from the click until all is loaded, median of seven, in ms; server: until the answer has arrived; kB: the page as it is sent.
+- load: from the click until all is loaded, median of 7, in ms; server: until the answer has arrived; kB: the page as it is sent.
 - sort, filter, segment: the page that the link leads to, loaded; search: from the last key until the table is the new one, of which
   180 ms are waited for more keys.
 """
