@@ -5,9 +5,9 @@ l_sj = w_sj/pi_sj. The prior of the fleet is found by EM,
 
     w_sj = pi_j l_sj / sum_i pi_i l_si,      pi_j <- (1 - k) mean_s w_sj + k default_j,
 
-over segments of other folds, since its own rows count in its likelihood. What is lent keeps more of the default: a prior that is
+over segments of other folds, since its own rows count in its likelihood. Much of the default is kept, k = 0.3: a prior that is
 right on average is too sure of the few segments that move, and of those that begin to. A segment whose rows speak so much against
-the prior that it is probably none of the fleet's kind has the default again, and is called freed.
+the prior with k = 0.08 that it is probably none of the fleet's kind has the default again, and is called freed.
 """
 
 from collections.abc import Sequence
@@ -64,12 +64,11 @@ def learn_drift(banks: Sequence[Bank], *, kept: float = KEPT, free: bool = True)
     """
     default = np.exp(drift_models(1.0).prior)
     few = FEW / (FEW + len(banks))
-    strange = max(NONE_OF_ITS_KIND, few)
-    kept, shared = (max(kept, few), strange) if kept else (0.0, 0.0)
+    kept, strange = max(kept, few) if kept else 0.0, max(NONE_OF_ITS_KIND, few)
     likelihood = np.array([bank.shares * np.exp(-bank.models.prior) for bank in banks])
     likelihood /= np.maximum(likelihood.max(axis=1, keepdims=True), _LEAST)
-    others = _of_others(likelihood, default, shared)
-    by_default, by_fleet = likelihood @ default, np.einsum("sj,sj->s", likelihood, others)
+    others, kind = _of_others(likelihood, default, kept), _of_others(likelihood, default, strange)
+    by_default, by_fleet = likelihood @ default, np.einsum("sj,sj->s", likelihood, kind)
     odd = strange * by_default / np.maximum(strange * by_default + (1.0 - strange) * by_fleet, _LEAST)
     priors = (1.0 - kept) * others + kept * default
     expected = _expected_jumps(banks, kept)
