@@ -26,7 +26,7 @@ def test_rows_that_were_not_drawn_measure_the_world_and_all_rows_do_not(rng: np.
     owed, fitted = [], []
     for name in fleet.names:
         X, y = fleet.draw(name, DRAWN)
-        fit = np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y, rcond=None)[0]
+        fit = np.asarray(np.linalg.lstsq(np.column_stack([X, np.ones(len(X))]), y, rcond=None)[0], dtype=np.float64)
         owed.append((fleet.held_out(name, fixed), fleet.excess(name, fixed)))
         fitted.append((fleet.held_out(name, fit), fleet.excess(name, fit), 0.5 * fit @ fit))
     truth = 0.5 * fixed @ fixed
