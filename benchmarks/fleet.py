@@ -168,6 +168,8 @@ def line(name: str, setting: str, runs: list[FleetRun], alone: list[FleetRun]) -
         *(f"{np.mean(late):.0f}" if late else "-", f"{np.nanmean(every.risk):.2f}", f"{worst} {kinds[worst]:.2f}"),
     ]
     for own, other in ((every.risk, before.risk), (every.held_out, before.held_out)):
+        if not np.isfinite(own).any():
+            return [*cells, *["-"] * 3]
         bad = broken(own)
         cells += [f"{np.nanmean(own):.2f}"] if own is every.held_out else []
         cells += [str(int(bad.sum())), str(int((bad & ~broken(other)).sum()))]

@@ -18,7 +18,7 @@ from driftpace.typing import FloatArray
 Rows = tuple[FloatArray, FloatArray]
 
 HELD_OUT = 0.2
-"""The share of the rows of a table that are never drawn, as in a backtest."""
+"""The share of the rows of a table that are never drawn, as in a backtest, where its periods have enough."""
 
 
 class FleetSource(Protocol):
@@ -177,13 +177,14 @@ class SyntheticFleet:
 class TableFleet:
     """A table of which every row is labelled: (rows, targets) of each segment in each period, drawn without replacement.
 
-    A fifth of the rows of each period is held out.
+    A share of the rows of each period, ``test``, is never drawn.
     """
 
     rows: dict[str, list[Rows]]
     loss: LinearLoss
     epsilon: float
     seed: int
+    test: float = HELD_OUT
     period: int = 1
     _order: dict[str, Any] = field(init=False, default_factory=dict)
     _taken: dict[str, int] = field(init=False, default_factory=dict)
@@ -206,7 +207,7 @@ class TableFleet:
 
     def pool(self) -> dict[str, int] | None:
         """Return the rows that each segment has in the period, but for those that are held out."""
-        return {name: _pool(len(self.rows[name][self.period - 1][1])) for name in self.names}
+        return {name: self._pool(len(self.rows[name][self.period - 1][1])) for name in self.names}
 
     def kind(self, name: str) -> str:  # noqa: ARG002
         """Return one kind for all."""
@@ -222,7 +223,7 @@ class TableFleet:
         """Return the next rows of a segment."""
         X, y = self.rows[name][self.period - 1]
         begin = self._taken[name]
-        self._taken[name] = end = min(begin + count, _pool(len(y)))
+        self._taken[name] = end = min(begin + count, self._pool(len(y)))
         places = self._order[name][begin:end]
         return X[places], y[places]
 
@@ -238,12 +239,16 @@ class TableFleet:
     def held_out(self, name: str, model: FloatArray) -> float:
         """Return the same on the rows that were not drawn, less how uncertain the best model of the rows is itself."""
         population = self._population(name)
-        if population is None:
+        if population is None or not self.test:
             return math.nan
         rest = self._order[name][self._taken[name] :]
         X, y, models = population.X[rest], population.y[rest], np.stack([model, population.best])
         own, best = mean_losses(population.loss, models, X, y)
         return float(own - best - population.model_error)
+
+    def _pool(self, rows: int) -> int:
+        """Return how many rows can be drawn of so many."""
+        return rows - math.ceil(self.test * rows)
 
     def _population(self, name: str) -> Population | None:
         X, y = self.rows[name][self.period - 1]
@@ -258,11 +263,6 @@ class TableFleet:
             self._order[name] = self._rng.permutation(len(each[self.period - 1][1]))
         self._taken = dict.fromkeys(self.rows, 0)
         self._best = {}
-
-
-def _pool(rows: int) -> int:
-    """Return how many rows can be drawn of so many."""
-    return rows - math.ceil(HELD_OUT * rows)
 
 
 def births(seed: int) -> TableFleet:
@@ -294,7 +294,10 @@ def flights(seed: int) -> TableFleet:
 
 
 def employment(seed: int) -> TableFleet:
-    """Return the growth of 146 series of employment from 1978 on, a period four years, against earlier growth; noise 1 at first."""
+    """Return the growth of 148 series of employment from 1978 on, a period four years, against earlier growth; noise 1 at first.
+
+    None of the 48 rows of a period is held out: they are few, and follow each other.
+    """
     import pandas as pd
 
     table = pd.read_csv(SHARED / "us_employment.csv.gz").dropna()
@@ -307,7 +310,7 @@ def employment(seed: int) -> TableFleet:
         first = next(X for X, y in each if len(y))
         spread = np.maximum(first.std(axis=0), 1e-6)
         scaled[name] = [(X / spread, y) for X, y in each]
-    return TableFleet(rows=_noise_one(scaled), loss=SquaredLoss(), epsilon=0.1, seed=seed)
+    return TableFleet(rows=_noise_one(scaled), loss=SquaredLoss(), epsilon=0.1, seed=seed, test=0.0)
 
 
 def _by_segment(names: Any, periods: Any, X: FloatArray, y: FloatArray) -> dict[str, list[Rows]]:

@@ -172,18 +172,21 @@ def test_rows_that_cannot_be_used_are_set_aside_and_the_others_go_on() -> None:
     assert all(np.isfinite(fleet.model(name)).all() for name in NAMES)  # type: ignore[arg-type]
 
 
-def test_a_new_segment_has_the_model_of_the_others_before_its_first_rows_and_needs_fewer() -> None:
-    fleet, shop = a_fleet(), Alike((*NAMES, "new"), together=0.0)
+def test_new_segments_have_the_model_of_the_others_before_their_first_rows_and_need_fewer() -> None:
+    new = tuple(f"new{number}" for number in range(8))
+    fleet, shop = a_fleet(), Alike((*NAMES, *new), together=0.0)
     run(fleet, shop, 3)
-    fleet.add(["new"])
+    fleet.add(new)
     fleet.ask()
     fleet.tell()
-    model = fleet.model("new")
-    assert model is not None
-    assert model[:-1] == pytest.approx(np.mean([shop.coef[name][1:] for name in NAMES], axis=0), abs=0.15)
+    slopes = np.mean([shop.coef[name][1:] for name in NAMES], axis=0)
+    for name in new:
+        model = fleet.model(name)
+        assert model is not None
+        assert model[:-1] == pytest.approx(slopes, abs=0.15)
     run(fleet, shop, 1)
     first = np.mean([fleet.ledger[name][0].samples for name in NAMES])
-    assert fleet.ledger["new"][-1].samples < 0.75 * first
+    assert np.mean([fleet.ledger[name][-1].samples for name in new]) < 0.75 * first
 
 
 def test_levels_move_with_the_others_without_rows_of_their_own() -> None:

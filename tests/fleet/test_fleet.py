@@ -12,6 +12,7 @@ import pytest
 from driftpace import Fleet, LogisticLoss, SmoothedHinge, SoftmaxLoss, SquaredLoss, Tracker
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
 from driftpace.fleet import FleetOrders
+from driftpace.losses.linear import LinearLoss
 from driftpace.records import Outcome
 from tests.fleet.stores import STORES, Shop, new_fleet, run, same
 
@@ -85,6 +86,29 @@ def test_an_engine_that_works_elsewhere_gives_the_same_bits() -> None:
     run(here, Shop(), 2)
     run(there, Shop(), 2)
     assert same(here, there)
+
+
+@pytest.mark.parametrize(("loss", "sent"), [(SquaredLoss(), False), (LogisticLoss(l2=0.1), True)])
+def test_segments_are_sent_only_where_work_takes_longer_than_sending(loss: LinearLoss, sent: bool) -> None:
+    class Counting:
+        items = 0
+
+        def map(self, function: Any, items: Any) -> list[Any]:
+            self.items += len(items)
+            return [function(item) for item in items]
+
+    counting = Counting()
+    fleet = Fleet(loss, epsilon=0.1, segment="store", target="sales", segments=STORES, executor=counting, rng=0)
+    shop = Shop()
+
+    def labelled(frame: pd.DataFrame) -> pd.DataFrame:
+        return frame.assign(sales=(frame["sales"] > 0.0).astype(float)) if sent else frame
+
+    run(fleet, shop, 1, labelled)
+    assert counting.items
+    counting.items = 0
+    run(fleet, shop, 1, labelled)
+    assert (counting.items > 0) is sent
 
 
 def test_asking_again_changes_nothing_until_rows_are_told() -> None:

@@ -22,17 +22,13 @@ from driftpace import Fleet
 from driftpace.errors import ParameterError
 from tests.fleet.stores import Shop
 
-class Fatal:
-    def map(self, function, items):
-        for place, item in enumerate(items):
-            if place == 1:
-                os.kill(os.getpid(), signal.SIGKILL)
-            yield function(item)
+def die(done, every):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 path = sys.argv[1]
 import driftpace.fleet.fleet as module
 module.CHUNK = 1
-fleet, shop = Fleet.load(path, executor=Fatal()), Shop(seed=5)
+fleet, shop = Fleet.load(path, progress=die), Shop(seed=5)
 fleet.tell(shop.label_all(12), key="april")
 """
 

@@ -7,8 +7,7 @@ import pytest
 
 from driftpace.adaptive.coordinates import blocks
 from driftpace.adaptive.noise import NoiseSums
-from driftpace.fleet.drift_prior import KEPT
-from driftpace.fleet.fleet_model import GRID, SegmentModel, find_fleet_model
+from driftpace.fleet.fleet_model import GRID, KEPT, SegmentModel, find_fleet_model
 from driftpace.fleet.lent import LEAST_SEGMENTS
 from driftpace.typing import FloatArray
 

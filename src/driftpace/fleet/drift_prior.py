@@ -3,12 +3,11 @@
 The shares of a bank are prior times likelihood, so the likelihood that the rows of segment s give to drift model j is
 l_sj = w_sj/pi_sj. The prior of the fleet is found by EM,
 
-    w_sj = pi_j l_sj / sum_i pi_i l_si,      pi_j <- (1 - kept) mean_s w_sj + kept default_j,
+    w_sj = pi_j l_sj / sum_i pi_i l_si,      pi_j <- (1 - k) mean_s w_sj + k default_j,
 
-over segments of other folds, since its own rows count in its likelihood. A part of the default is always kept, more in small
-fleets: a segment that drifts as no other does needs evidence against odds, but no more than that. A prior that is right on average
-is too sure of the few segments that move, so it is lent only where the rows of a segment speak for it; where they speak so much
-against it that the segment is probably none of the fleet's kind, it is called freed.
+over segments of other folds, since its own rows count in its likelihood. Much of the default is kept, k = 0.3: a prior that is
+right on average is too sure of the few segments that move, and of those that begin to. A segment whose rows speak so much against
+the prior with k = 0.08 that it is probably none of the fleet's kind has the default again, and is called freed.
 """
 
 from collections.abc import Sequence
@@ -20,14 +19,14 @@ from driftpace.adaptive.bank import JUMPS, Bank
 from driftpace.adaptive.models import drift_models
 from driftpace.typing import BoolArray, FloatArray
 
-KEPT = 0.08
+KEPT = 0.3
 """The least share of the default in the prior of a segment."""
+
+NONE_OF_ITS_KIND = 0.08
+"""The least share of segments that are expected to be none of the fleet's kind."""
 
 FEW = 2.0
 """The default counts for so many segments in small fleets."""
-
-MORE = 1.3
-"""The prior of the fleet is lent where it makes the rows of a segment so many times as likely as the default does."""
 
 ROUNDS = 10
 """Rounds of EM."""
@@ -36,7 +35,7 @@ FOLDS = 10
 """Segments are dealt into so many folds; what one is told is learned from the other folds."""
 
 ODD = 0.5
-"""A segment is called freed when it is at least so probable that it is none of the fleet's kind."""
+"""A segment is freed when it is at least so probable that it is none of the fleet's kind."""
 
 RATES = 0.3 * 0.5 ** np.arange(8)
 """Chances of a jump in a period that segments may have."""
@@ -61,20 +60,21 @@ class DriftPriors:
 def learn_drift(banks: Sequence[Bank], *, kept: float = KEPT, free: bool = True) -> DriftPriors:
     """Return the priors that banks of one block, one of each segment, have from each other.
 
-    ``kept`` is the least share of the default; without ``free`` all segments have the prior of the fleet.
+    ``kept`` is the least share of the default; without ``free`` odd segments have the prior of the fleet too.
     """
     default = np.exp(drift_models(1.0).prior)
-    kept = max(kept, FEW / (FEW + len(banks))) if kept else 0.0
+    few = FEW / (FEW + len(banks))
+    kept, strange = max(kept, few) if kept else 0.0, max(NONE_OF_ITS_KIND, few)
     likelihood = np.array([bank.shares * np.exp(-bank.models.prior) for bank in banks])
     likelihood /= np.maximum(likelihood.max(axis=1, keepdims=True), _LEAST)
-    others = _of_others(likelihood, default, kept)
-    by_default, by_fleet = likelihood @ default, np.einsum("sj,sj->s", likelihood, others)
-    odd = kept * by_default / np.maximum(kept * by_default + (1.0 - kept) * by_fleet, _LEAST)
+    others, kind = _of_others(likelihood, default, kept), _of_others(likelihood, default, strange)
+    by_default, by_fleet = likelihood @ default, np.einsum("sj,sj->s", likelihood, kind)
+    odd = strange * by_default / np.maximum(strange * by_default + (1.0 - strange) * by_fleet, _LEAST)
     priors = (1.0 - kept) * others + kept * default
     expected = _expected_jumps(banks, kept)
     if free:
-        unlike = MORE * by_default > by_fleet
-        priors[unlike], expected[unlike] = default, np.maximum(expected[unlike], JUMPS[0])
+        freed = odd >= ODD
+        priors[freed], expected[freed] = default, np.maximum(expected[freed], JUMPS[0])
     return DriftPriors(priors=np.log(np.maximum(priors, _LEAST)), expected_jumps=expected, odd=odd)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from driftpace import validation
 from driftpace.errors import DataError, ParameterError, ProtocolError
-from driftpace.executors import open_executor
+from driftpace.executors import LocalExecutor, open_executor
 from driftpace.fleet.borrowing import Borrowing, Observe, Segments, parts_of
 from driftpace.fleet.budget import BudgetShare, FleetBudget, budget_of, shared_orders
 from driftpace.fleet.lent import with_lent
@@ -35,6 +35,7 @@ from driftpace.fleet.segments import (
     SegmentWork,
     WorkDone,
     gathered,
+    is_light,
     is_sized,
     with_cost,
     with_order,
@@ -623,11 +624,14 @@ class Fleet:
         def observed(names: Sequence[str]) -> list[Observed]:
             known = self._observed
             new = [name for name in names if not (name in known and known[name].of(segments[name]))]
-            work = [SegmentWork(method=self._method_of(name, encoding), segment=segments[name]) for name in new]
-            chunks = [tuple(work[at : at + CHUNK]) for at in range(0, len(work), CHUNK)]
-            done = [one for some in self._executor.map(observe, chunks) for one in some]
-            for name, one in zip(new, done, strict=True):
-                known[name] = KnownRows.of_segment(segments[name], one)
+            first = [name for name in new if not segments[name].has_past]
+            later = [name for name in new if segments[name].has_past]  # that takes less time than to send them
+            for executor, some in ((self._executor, first), (LocalExecutor(), later)):
+                work = [SegmentWork(method=self._method_of(name, encoding), segment=segments[name]) for name in some]
+                chunks = [tuple(work[at : at + CHUNK]) for at in range(0, len(work), CHUNK)]
+                done = [one for chunk in executor.map(observe, chunks) for one in chunk]
+                for name, one in zip(some, done, strict=True):
+                    known[name] = KnownRows.of_segment(segments[name], one)
             return [known[name].observed for name in names]
 
         return observed
@@ -667,14 +671,21 @@ class Fleet:
         return Delivery(period=period, rows=count, rejected=rejected, without=dict(rows.without))
 
     def _work(self, work: Sequence[SegmentWork]) -> list[WorkDone]:
-        """Return what became of each segment, in order; chunks of them are the items that an executor maps."""
-        chunks = [tuple(work[at : at + CHUNK]) for at in range(0, len(work), CHUNK)]
-        results: list[WorkDone] = []
-        for done in self._executor.map(work_on, chunks):
-            results += done
-            if self._progress is not None:
-                self._progress(len(results), len(work))
-        return results
+        """Return what became of each segment, in order; chunks of them are the items that an executor maps.
+
+        What takes less time than to send a segment is done here.
+        """
+        results: dict[int, WorkDone] = {}
+        light = [is_light(one) for one in work]
+        for executor, here in ((self._executor, False), (LocalExecutor(), True)):
+            places = [place for place, one in enumerate(light) if one is here]
+            chunks = [places[at : at + CHUNK] for at in range(0, len(places), CHUNK)]
+            answers = executor.map(work_on, [tuple(work[place] for place in chunk) for chunk in chunks])
+            for chunk, done in zip(chunks, answers, strict=True):
+                results.update(zip(chunk, done, strict=True))
+                if self._progress is not None:
+                    self._progress(len(results), len(work))
+        return [results[place] for place in range(len(work))]
 
     def _add(self, names: Sequence[str]) -> None:
         for name in names:

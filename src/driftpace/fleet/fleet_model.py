@@ -14,12 +14,15 @@ import numpy as np
 
 from driftpace.adaptive.expected import ExpectedModel
 from driftpace.adaptive.noise import NoiseSums
-from driftpace.fleet.drift_prior import FEW, KEPT
+from driftpace.fleet.drift_prior import FEW
 from driftpace.fleet.lent import LEAST_SEGMENTS, Lent
 from driftpace.typing import FloatArray
 
 GRID = 2.0 ** -np.arange(24.0)
 """Variances that models may have about their center, as shares of twice the largest squared distance seen."""
+
+KEPT = 0.08
+"""The least share of knowing nothing in what is expected of a model."""
 
 FAR = ((1.0, 0.97), (100.0, 0.03))
 """Variances of segments about the center relative to the usual one, and their shares."""

@@ -10,8 +10,9 @@ import numpy as np
 from driftpace.adaptive import aim_of, counted, first_bank, step_costs
 from driftpace.errors import DriftpaceError, ProtocolError
 from driftpace.fleet.lent import NOTHING, Lent, with_lent
-from driftpace.fleet.looks import with_closing, with_decision
+from driftpace.fleet.looks import MOST_COLUMNS, with_closing, with_decision
 from driftpace.fleet.magnitudes import Magnitudes
+from driftpace.losses import SquaredLoss
 from driftpace.planning import Demand
 from driftpace.records import Money, StepReport
 from driftpace.tracker.adaptive_method import AdaptiveMethod, AdaptiveMethodState
@@ -49,6 +50,12 @@ class Segment:
     odds: float = 0.0
     freed: tuple[int, ...] = ()
     seen: Magnitudes | None = None
+
+    @property
+    def has_past(self) -> bool:
+        """Whether a period with rows was closed."""
+        adaptive = self.state.adaptive
+        return adaptive is not None and bool(adaptive.banks)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -122,6 +129,20 @@ def is_sized(state: AdaptiveMethodState, pool: int | None) -> bool:
     """
     check_pool(state, pool)
     return state.order is not None and state.order.after == state.gathered
+
+
+def is_light(work: SegmentWork) -> bool:
+    """Whether compiled loops do most of the work, so that it takes less time than to send the segment."""
+    config, adaptive = work.method.config, work.segment.state.adaptive
+    return (
+        work.period is None
+        and work.segment.has_past
+        and adaptive is not None
+        and type(work.method.spec.loss) is SquaredLoss
+        and adaptive.columns <= MOST_COLUMNS
+        and config.season is None
+        and config.metric is None
+    )
 
 
 def work_on(chunk: tuple[SegmentWork, ...]) -> tuple[WorkDone, ...]:

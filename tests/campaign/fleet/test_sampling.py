@@ -7,6 +7,7 @@ import pytest
 
 from driftpace import FleetCampaign
 from driftpace.campaign.fleet import sampling
+from driftpace.campaign.fleet.actions import marks_of
 from driftpace.errors import DriftpaceError, ProtocolError
 from driftpace.storage import MemoryStore
 from tests.campaign.fleet.shops import Market, create
@@ -65,7 +66,6 @@ def test_labelled_rows_are_read_once_for_all_segments(monkeypatch: pytest.Monkey
             reads.append(len(self))
             return super().__iter__()
 
-    marks_of = sampling.marks_of
     monkeypatch.setattr(sampling, "marks_of", lambda *given: Marks(marks_of(*given)))
     assert campaign.sample(pool).new
     assert reads == [30]
