@@ -14,7 +14,7 @@ from driftpace.service.app import create_app
 from driftpace.storage import MemoryStore, open_store
 from tests.campaign.fleet.shops import create
 from tests.reference.periods import begun, run_periods
-from tests.reference.serving import Serving, serving
+from tests.reference.serving import PATIENCE, Serving, serving
 
 DESCRIBED: dict[str, Any] = create_app(MemoryStore(), dashboard=False).openapi()
 OPERATIONS = [
@@ -47,6 +47,7 @@ OF_THE_CAMPAIGN = {
         "total",
         "budget.per_sample",
     },
+    "/api/campaigns/{name}/fleet/budget": {"fixed", "minimum", "money", "order_price", "per_sample", "periods"},
     "/api/campaigns/{name}/plans": {"budget", "fixed", "horizon", "minimum", "per_sample", "samples", "tiers"},
     "/api/campaigns/{name}/orders": {"pool"},
     "/api/campaigns/{name}/orders/current/override": {"samples"},
@@ -84,7 +85,7 @@ def test_responses_match_the_openapi_description(served: Serving, path: str, met
     def try_it(case: Any, name: str | None) -> None:
         if mode == "positive" and name is not None and "name" in (case.path_parameters or {}):
             case.path_parameters["name"] = name
-        answer = case.call(timeout=30)
+        answer = case.call(timeout=PATIENCE)
         tried.append(answer.status_code)
         if answer.status_code == 431:
             return  # an address too long for the server, which refused it before it was read

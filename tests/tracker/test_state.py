@@ -31,9 +31,9 @@ def test_many_small_batches_become_few(given: dict[str, bool], rng: np.random.Ge
         ours, theirs = (np.concatenate([getattr(one, name) for one in some]) for some in (joined, apart))
         assert np.array_equal(ours, theirs)
     for read in (groups_of, weights_of):
-        ours, theirs = read(joined), read(tuple(apart))
-        assert (ours is None) == (theirs is None)
-        assert ours is None or np.array_equal(ours, theirs)
+        kept, given_apart = read(joined), read(tuple(apart))
+        assert (kept is None) == (given_apart is None)
+        assert kept is None or given_apart is None or np.array_equal(kept, given_apart)
 
 
 def test_batches_that_differ_stay_apart(rng: np.random.Generator) -> None:

@@ -103,7 +103,7 @@ def _alerts_of(head: Head, rules: AlertRules, now: datetime) -> Iterator[Alert]:
         yield alert("unsupported", f"The target of period {period} is not supported: {_failure(summary)}")
     left, total = _money_left(summary)
     if total and (left < rules.money_share * float(total) or summary.get("exhausted")):
-        yield alert("money", f"{summary['money_left']} of the budget are left in period {period}, {left / total:.0%}.")
+        yield alert("money", f"{summary['money_left']} left of the budget in period {period}, {left / total:.0%}.")
 
 
 def _failure(summary: Mapping[str, Any]) -> str:

@@ -115,7 +115,7 @@ def _likeness(place: tuple[int, TellEvent]) -> tuple[object, ...]:
 
 
 def _concatenated(events: Sequence[TellEvent]) -> TellEvent:
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for name in ("X", "y", "groups", "weights"):
         parts = [getattr(event, name) for event in events]
         arrays[name] = None if parts[0] is None else np.concatenate(parts)
