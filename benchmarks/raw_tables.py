@@ -105,7 +105,8 @@ def line(raw: RawTable) -> list[str]:
     later = next((f"{one.later:.0f}" for one in check.labels if one.tolerance == check.tolerance), "-")
     scratch = named.get("from_scratch")
     size = float(yardstick.samples[:, PILOT_PERIODS:].max())
-    reached = promise(yardstick.excess_risk[:, JUDGED_AFTER:], epsilon[JUDGED_AFTER:]).kept
+    judged_after = min(JUDGED_AFTER, len(epsilon) - 1)
+    reached = promise(yardstick.excess_risk[:, judged_after:], epsilon[judged_after:]).kept
     return [
         raw.name,
         str(check.target),

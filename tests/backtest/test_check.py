@@ -224,6 +224,10 @@ def test_files_and_bundled_tables(tmp_path: Path, rng: np.random.Generator) -> N
         ({"year": np.repeat(np.arange(2000, 2010), 100), "month": np.tile(np.arange(1, 11), 100)}, "year"),
         ({"wave": np.repeat(["wave 1", "wave 2"], 500)}, "wave"),
         ({"x": np.sin(np.arange(1000))}, ":100"),
+        (
+            {"year": np.append(np.full(3, 1893), np.repeat(np.arange(1990, 2010), 50))},
+            "year:100",
+        ),  # three films of one year
         ({"when": ["2024"] * 500 + ["soon"] * 500}, ":100"),
     ],
 )

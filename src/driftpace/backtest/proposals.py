@@ -182,10 +182,17 @@ def propose_periods(columns: Mapping[str, Column], dayfirst: bool | None = None)
     proposals = [*exact, *dated, *(proposal for proposal in named if proposal not in exact)]
     if not proposals and rows >= 2 * ENOUGH_ROWS:
         size = max(ENOUGH_ROWS, round(rows / 20, -2 if rows >= 20_000 else -1))
-        proposals.append(
-            PeriodProposal(period=f":{int(size)}", reason="no column says when: rows in the order of the file")
-        )
+        proposals += [
+            PeriodProposal(period=f"{name}:{int(size)}", reason="by its name")
+            for name, column in columns.items()
+            if _PERIOD_NAMES.fullmatch(name.strip()) and column.kind == "number" and _goes_on(name, column)
+        ]
+        if not proposals:
+            reason = "no column says when: rows in the order of the file"
+            proposals.append(PeriodProposal(period=f":{int(size)}", reason=reason))
         for name, column in columns.items():
+            if _PERIOD_NAMES.fullmatch(name.strip()):
+                continue
             if _TIME_NAMES.fullmatch(name.strip()) and column.kind == "number" and np.unique(column.values).size > 2:
                 period = name if _is_sequence(name, column) else f"{name}:{int(size)}"
                 proposals.append(PeriodProposal(period=period, reason="by its name"))
@@ -257,8 +264,16 @@ def _is_sequence(name: str, column: Column) -> bool:
     distinct, counts = np.unique(there.astype(np.str_) if column.kind == "text" else there, return_counts=True)
     if distinct.size < 2 or distinct.size > there.size / FEWEST_ROWS or counts.min() < FEWEST_ROWS:
         return False
-    cycle = _CYCLES.get(name.strip().lower(), 0)
-    return not (column.kind == "number" and float(distinct[0]) >= 0.0 and float(distinct[-1]) <= cycle)
+    return column.kind != "number" or _goes_on(name, column)
+
+
+def _goes_on(name: str, column: Column) -> bool:
+    """Whether numbers have at least two values and do not begin again every year."""
+    there = column.values[~column.missing]
+    if column.missing.mean() > 0.5 or not np.isfinite(there).all():
+        return False
+    least, most = float(there.min()), float(there.max())
+    return least < most and not (least >= 0.0 and most <= _CYCLES.get(name.strip().lower(), 0))
 
 
 def propose_target(columns: tuple[ColumnSummary, ...]) -> str | None:
