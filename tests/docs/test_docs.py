@@ -55,7 +55,7 @@ def test_files_are_included_as_the_site_wants_it() -> None:
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_a_notebook_stores_its_outputs(path: Path) -> None:
     cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
-    assert len(cells) > 3
+    assert len(cells) >= 3
     assert all(cell["execution_count"] for cell in cells)
     outputs = [output for cell in cells for output in cell["outputs"]]
     assert not [output for output in outputs if output["output_type"] == "error"]

@@ -124,7 +124,8 @@ def test_refusals(rows: list[list[Any]], sentence: str) -> None:
 
 
 def test_a_sheet_without_a_table_is_refused_with_the_names_of_the_others() -> None:
-    for title in ([["Export of 1 January"]], [["Export of 1 January"], ["a", "b"], [1, 2]]):
+    titles: list[list[list[Any]]] = [[["Export of 1 January"]], [["Export of 1 January"], ["a", "b"], [1, 2]]]
+    for title in titles:
         with pytest.raises(DataError, match=r"; the workbook has the sheets Customers, Shops too\.$"):
             read_columns(_book(title, Customers=[["b"], [2]], Shops=[["b"], [2]]))
 
