@@ -462,7 +462,9 @@ def test_codes_and_odd_targets_are_said(rng: np.random.Generator) -> None:
     odd = check_table(table | {"y": [*numbers[:40], "oops", *numbers[41:]]}, target="y")
     assert odd.problems == ("target 'y' must be numeric; row 41 has 'oops'.",)
     commas = check_table(table | {"y": [number.replace(".", ",") for number in numbers]}, target="y")
-    assert re.search(r"row \d+ has .*; write numbers (with a decimal point|as 1234.5)", commas.problems[0])
+    assert re.search(
+        r"texts, such as '-?\d,\d{3}'; write numbers with a decimal point, such as -?\d\.\d+\.$", commas.problems[0]
+    )
 
 
 def test_what_to_do_with_many_categories_is_said(rng: np.random.Generator) -> None:

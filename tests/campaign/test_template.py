@@ -60,4 +60,4 @@ def test_every_setting_that_is_only_a_comment_is_one_that_exists() -> None:
     assert definition.budget is not None
     assert (definition.confidence, definition.orders) == (0.9, 1)
     model = next(line for line in settings if line.startswith("model"))
-    assert Definition.of_toml(f'name = "flats"\nepsilon = 0.1\n{model}').model is not None
+    assert Definition.of_toml(f'name = "flats"\nepsilon = 0.1\nperiod = "sold:month"\n{model}').model is not None

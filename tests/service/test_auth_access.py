@@ -49,6 +49,7 @@ READS = [
     ("GET", "/api/campaigns/churn/fleet/segments"),
     ("GET", "/api/campaigns/churn/fleet/segments/berlin"),
     ("GET", "/api/campaigns/churn/fleet/ledger"),
+    ("POST", "/api/campaigns/churn/fleet/predictions"),
 ]
 LABELS = [
     ("POST", "/api/campaigns/churn/deliveries"),
@@ -56,6 +57,7 @@ LABELS = [
     ("POST", "/api/campaigns/churn/deliveries/forget"),
     ("POST", "/api/campaigns/churn/sample"),
     ("POST", "/api/campaigns/churn/fleet/deliveries"),
+    ("POST", "/api/campaigns/churn/fleet/sample"),
 ]
 ORDERS = [
     ("POST", "/api/campaigns/churn/orders"),
@@ -72,6 +74,7 @@ WRITES = [
     ("POST", "/api/campaigns"),
     ("POST", "/api/campaigns/churn/amend"),
     ("POST", "/api/campaigns/churn/budget"),
+    ("POST", "/api/campaigns/churn/fleet/budget"),
     ("POST", "/api/campaigns/churn/erase"),
     ("POST", "/api/campaigns/churn/archive"),
     ("POST", "/api/campaigns/churn/unarchive"),
