@@ -37,10 +37,11 @@ def erase(
     who: Who = None,
     storage: Storage = None,
 ) -> None:
-    """Erase the content of rows, of persons by their ids or of old periods; the log stays verifiable.
+    """Erase the rows of persons by their ids, or of old periods.
 
-    This cannot be undone. Periods up to the last one that lost rows cannot change any more: late rows for them do not count.
-    Backups and exports made before still have the rows. The reason is kept, and must not name a person.
+    Their content goes, and the log stays verifiable. This cannot be undone. Periods up to the last one that lost rows cannot
+    change any more: late rows for them do not count. Backups and exports made before still have the rows. The reason
+    is kept, and must not name a person.
 
     Example: driftpace erase churn --id C00417 --reason "request of 19 November" --yes
     """
@@ -100,9 +101,10 @@ def archive(
     who: Who = None,
     storage: Storage = None,
 ) -> None:
-    """Archive a campaign that is over: it can be read, changes are refused, and lists leave it out.
+    """Archive a campaign that is over, or open it again.
 
-    The open period stays as it is; --undo opens the campaign again. Rows of an archived campaign can be erased.
+    An archived campaign can be read, changes are refused, and lists leave it out. The open period stays as it is; --undo opens
+    the campaign again. Rows of an archived campaign can be erased.
 
     Example: driftpace archive churn --reason "replaced by churn-2027"
     """
