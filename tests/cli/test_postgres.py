@@ -49,7 +49,7 @@ def test_a_dry_run_makes_no_tables(folder: Path, run: Run, postgres_url: str) ->
     Path("churn.toml").unlink()
     would, does = (run(*INIT, *more, *there) for more in (("--dry-run",), ()))
     assert would == does
-    assert would[2].endswith("'churn' exists.\n")
+    assert would[2].endswith("'churn' exists: choose another, or delete it with driftpace remove churn.\n")
 
 
 def test_a_server_that_is_not_there(folder: Path, run: Run) -> None:
