@@ -325,6 +325,9 @@ def test_ids_with_several_rows_in_a_period_are_said(rng: np.random.Generator) ->
         "Rows of one person_id stand together in the file: periods in its order differ in person_id, not in time.",
     )
     assert check_table(table, target="y", groups="person_id").warnings == ()
+    species = {**table, "person_id": np.array(["DM", "PB", "PP"])[rng.integers(0, 3, rows)]}
+    assert "person_id" in (categories := check_table(species, target="y")).features
+    assert categories.warnings == ()
     order = rng.permutation(rows)
     mixed = check_table({name: values[order] for name, values in table.items()}, target="y").warnings
     assert len(mixed) == 1

@@ -81,3 +81,40 @@ def test_rows_of_which_nothing_says_that_they_were_drawn_are_refused(campaign: C
         campaign.tell_table(other)
     receipt = campaign.tell_table(other, accept_others=True, final=False)
     assert (receipt.rows, receipt.others) == (len(places), len(places))
+
+
+def test_equal_rows_of_a_period_without_a_draw_are_different_rows(campaign: Campaign) -> None:
+    """Persons of one age and city are not one person: each file of them counts, although one like them was drawn before."""
+    places = campaign.sample(POOL).positions.tolist()
+    campaign.tell_table(of(places, y=[LABELS[place] for place in places]), final=True)
+    campaign.ask(key="April")
+    for shift in range(3):
+        receipt = campaign.tell_table({**POOL, "y": [label + shift for label in LABELS]}, final=False)
+        assert (receipt.rows, receipt.repeated, receipt.late) == (ROWS, 0, ())
+    campaign.tell(final=True)
+    recomputed(campaign)
+
+
+def test_a_growing_file_counts_no_closed_period_twice() -> None:
+    """Rows of a closed period are late where they were drawn and are missing, and are left alone where nobody drew them."""
+    values = {"name": "a", "target": "y", "features": ["x"], "period": "month", "epsilon": 0.3, "seed": 1}
+    campaign = Campaign.create(values, storage=MemoryStore())
+    months = [str(place // 30 + 1) for place in range(ROWS)]
+    x = [place * 0.5 for place in range(ROWS)]
+    table: dict[str, list[Any]] = {"month": months, "x": x, "y": LABELS}
+
+    def part(places: list[int]) -> dict[str, list[Any]]:
+        return {name: [cells[place] for place in places] for name, cells in table.items()}
+
+    campaign.ask(key="1")
+    assert campaign.tell_table(part(list(range(30))), final=True).rows == 30
+    campaign.ask(key="2")
+    pool = part(list(range(30, 60)))
+    drawn = [30 + place for place in campaign.sample({"month": pool["month"], "x": pool["x"]}).positions.tolist()]
+    assert campaign.tell_table(part(drawn[:-1]), final=True).rows == len(drawn) - 1
+    campaign.ask(key="3")
+    receipt = campaign.tell_table(table, final=False)
+    assert (receipt.rows, receipt.repeated, receipt.others) == (30, len(drawn) - 1, 0)
+    assert [(late.period, late.rows) for late in receipt.late] == [(2, 1)]
+    assert receipt.other_periods == {"1": 30, "2": 30 - len(drawn)}
+    recomputed(campaign)

@@ -24,6 +24,7 @@ from hypothesis.stateful import (
 
 from driftpace.campaign import Campaign
 from driftpace.campaign.packing import unpack_rows
+from driftpace.campaign.sampling import Sample
 from driftpace.campaign.state import fingerprint, to_checkpoint
 from driftpace.errors import DriftpaceError
 from driftpace.storage import MemoryStore
@@ -44,6 +45,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "dropped": {"missing": "drop"},
     "annotators": {"annotator": "who", "features": ["age", "city"], "categories": {"city": list(CITIES)}},
     "listed": {"features": ["age", "city"], "categories": {"city": list(CITIES)}},
+    "no id": {"id": None, "features": ["age", "city"], "categories": {"city": list(CITIES)}},
 }
 
 
@@ -127,10 +129,11 @@ class Histories(RuleBasedStateMachine):
             pool["who"] = ["Ada"] * 80
         self.fresh += 80
         before = len(self.campaign.log())
-        self._attempt(lambda: self.campaign.sample({**pool, "y": [None] * len(pool["y"])}, choose=choose))
+        samples: list[Sample] = []
+        unlabelled = {**pool, "y": [None] * len(pool["y"])}
+        self._attempt(lambda: samples.append(self.campaign.sample(unlabelled, choose=choose)))
         if deliver and len(self.campaign.log()) > before:
-            drawn = set(self.campaign.drawn())
-            places = [place for place, row_id in enumerate(pool["id"]) if row_id in drawn][:12]
+            places = sorted(samples[0].positions.tolist())[:12]
             some = {name: [cells[place] for place in places] for name, cells in pool.items()}
             if places:
                 self._attempt(lambda: self.campaign.tell_table(some, final=False))

@@ -146,6 +146,19 @@ def test_interrupted(churn: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     assert signal.SIGINT + 128 == 130
 
 
+def test_interrupted_while_the_command_is_imported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupt:
+        def find_spec(self, *_: object) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "driftpace.cli.app")
+    monkeypatch.setattr(sys, "meta_path", [Interrupt(), *sys.meta_path])
+    assert main(["list"]) == 130
+    assert capsys.readouterr().err == "driftpace: interrupted.\n"
+
+
 def test_what_should_not_happen_is_a_sentence_too(churn: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by zero")

@@ -93,6 +93,21 @@ def test_numbers_of_units_are_ids_where_their_names_say_so(rng: np.random.Genera
     assert dict(panel.left_out) == dict.fromkeys(("countyid", "idcode"), "named like an id")
 
 
+def test_amounts_that_are_rarely_twice_in_a_period_are_no_ids(rng: np.random.Generator) -> None:
+    """Among thousands of values hardly any is twice in a period, and many return in one of sixty: those of units in the next."""
+    periods, rows = 60, 100
+    table = {
+        "month": np.repeat(np.arange(periods), rows),
+        "amount_paid": rng.integers(1, 5000, periods * rows),
+        "idle_minutes": rng.integers(0, 4000, periods * rows),
+        "countyid": np.concatenate([rng.permutation(np.arange(1000, 1130))[:rows] for _ in range(periods)]),
+        "y": rng.normal(size=periods * rows),
+    }
+    panel = read_table(table, period="month", target="y")
+    assert panel.features == ("amount_paid", "idle_minutes")
+    assert dict(panel.left_out) == {"countyid": "named like an id"}
+
+
 def test_they_are_used_where_they_are_named(rng: np.random.Generator) -> None:
     assert _panel(rng, features=["x", "record_id", "year", "row"]).features == ("x", "record_id", "year", "row")
 

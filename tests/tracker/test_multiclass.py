@@ -295,3 +295,23 @@ def test_the_wide_method_takes_at_most_a_hundred_classes(rng: np.random.Generato
     with pytest.raises(DataError, match=r"must be at most 100 classes for the wide method.*got 101"):
         tracker.tell(rng.standard_normal((202, 3)), np.arange(202) % 101)
     assert tracker.ask() == before
+
+
+def test_a_class_may_appear_after_the_decision_of_a_period(rng: np.random.Generator, tmp_path: Path) -> None:
+    """The decision was taken on rows of two classes, and is measured on those of three; loaded in between, the same."""
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + rng.normal(size=200) > 0.0).astype(np.int64)
+    tracker = Tracker(SoftmaxLoss(), epsilon=0.1, rng=0)
+    tracker.ask()
+    tracker.tell(X[:120], y[:120])
+    tracker.ask()
+    tracker.tell(X[120:160], y[120:160], final=False)
+    tracker.ask()
+    tracker.save(tmp_path / "state")
+    again = Tracker.load(tmp_path / "state")
+    reports = [one.tell(X[160:170], [2, *y[161:170]]) for one in (tracker, again)]
+    assert None not in reports
+    assert getattr(reports[0], "risk_bound", 1) == getattr(reports[1], "risk_bound", 2)
+    assert tracker.classes is not None
+    assert len(tracker.classes) == 3
+    np.testing.assert_array_equal(tracker.predict_proba(X[:9]), again.predict_proba(X[:9]))

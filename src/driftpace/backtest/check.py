@@ -287,7 +287,7 @@ def _rows_by_period(
 
 def _with_group_warnings(check: TableCheck, columns: Mapping[str, Column], options: _Options) -> TableCheck:
     """Return the check with warnings of ids that have several rows in a period, where no groups were given."""
-    taken = (check.target, options.groups, options.weight)
+    taken = (check.target, options.groups, options.weight, *check.features)  # categories that are used are no units
     names = [name for name in columns if named_like_id(name) or check.left_out.get(name) == NAMED]
     names = [name for name in names if name not in taken and name != check.row_id]
     if options.groups is not None or not names:

@@ -76,7 +76,8 @@ class Delivery:
     ``name`` identifies the delivery and ``digest`` its content; ``left_out`` counts rows that were ignored before. Rows of a
     table are ``encoded``. ``periods`` are those for which the rows were drawn, by their own account; ``accept_others`` takes rows
     that were not drawn, ``balance`` weights the rows of the period. ``dayfirst`` is what its dates show that was not known,
-    ``warnings`` what looks wrong in its rows, ``features`` what the first rows show.
+    ``warnings`` what looks wrong in its rows, ``features`` what the first rows show. Where ids were made of the content of rows,
+    ``recognised`` are those of them that were drawn or delivered before.
     """
 
     X: Any
@@ -98,6 +99,7 @@ class Delivery:
     dayfirst: bool | None = None
     warnings: Sequence[str] = ()
     features: str = ""
+    recognised: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -155,13 +157,15 @@ def read_delivery(
         keys=None if state.definition.period is None else known_periods(store, state),
         owner=_OWNER,
     )
+    ids, recognised = (rows.ids, None) if rows.ids is not None else _content_ids(store, state, columns, rows)
     return Delivery(
         X=InputRows(X=rows.rows.X, columns=rows.rows.names),
         y=rows.y,
         groups=rows.groups,
         weights=rows.weights,
         exposure=rows.exposure,
-        ids=_content_ids(store, state, columns, rows) if rows.ids is None else rows.ids,
+        ids=ids,
+        recognised=recognised,
         left_out={
             "unlabelled": rows.unlabelled,
             "other_period_rows": rows.other_period_rows,
@@ -181,13 +185,25 @@ def read_delivery(
     )
 
 
-def _content_ids(store: Store, state: CampaignState, columns: Columns, rows: TableRows) -> list[str] | None:
-    """Return ids made from the content of rows that have none, where it is that of a row that was drawn or delivered before."""
+def _content_ids(
+    store: Store, state: CampaignState, columns: Columns, rows: TableRows
+) -> tuple[list[str] | None, frozenset[str] | None]:
+    """Return ids made from the content of rows that have none, and those that are known; None where none is.
+
+    Where rows were drawn for the open period, a row with the cells of one that was delivered in it is that row. Otherwise it is
+    another: nobody said which rows to label, and persons of one age and city are not one person.
+    """
     draws = LogInForce.of(store.entries(state.definition.name, kinds=("selected", "undone"), limit=state.seq)).draws
     seqs = [seq for period in sorted(draws) for seq in draws[period]]
-    known = dict.fromkeys((*drawn_by(store, state, seqs), *drawn_in(store, state), *delivered_in(state)))
-    ids = content_ids(columns, tuple(known), labels=state.definition.label_columns) if known else None
-    return None if ids is None else [ids[place] for place in np.flatnonzero(rows.keep)]
+    drawn, delivered = dict.fromkeys((*drawn_by(store, state, seqs), *drawn_in(store, state))), delivered_in(state)
+    if drawn_in(store, state):
+        known, used = tuple({**drawn, **dict.fromkeys(delivered)}), frozenset[str]()
+    else:
+        known, used = tuple(one for one in drawn if one not in delivered), frozenset(delivered)
+    ids = content_ids(columns, known, labels=state.definition.label_columns, used=used) if known else None
+    if ids is None:
+        return None, None
+    return [ids[place] for place in np.flatnonzero(rows.keep)], frozenset(known)
 
 
 def forget(
@@ -228,7 +244,12 @@ def tell(
     delivery = replace(delivery, name=known_by)
     if past is None and packed is not None and (closed is not None or not target.again or by_column):
         split = split_rows(
-            store, state, packed, periods=delivery.periods, closed=None if closed is None else closed.period
+            store,
+            state,
+            packed,
+            periods=delivery.periods,
+            closed=None if closed is None else closed.period,
+            recognised=delivery.recognised,
         )
         repeated, packed, contradictions = split.repeated, split.now, split.contradictions
         left_out["other_period_rows"] += split.other_period_rows

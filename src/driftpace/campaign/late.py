@@ -1,7 +1,7 @@
 """Rows for periods that are closed: find them in a delivery, and absorb them into their period."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -65,16 +65,23 @@ def select(packed: PackedRows, places: Sequence[int]) -> PackedRows:
 
 
 def split_rows(
-    store: Store, state: CampaignState, packed: PackedRows, *, periods: Sequence[int] | None, closed: int | None
+    store: Store,
+    state: CampaignState,
+    packed: PackedRows,
+    *,
+    periods: Sequence[int] | None,
+    closed: int | None,
+    recognised: Collection[str] | None = None,
 ) -> SplitRows:
     """Return the rows of a delivery by period.
 
     ``closed`` is the closed period that the delivery is meant for, ``periods`` those for which the rows were drawn, by their own
     account, or those of the column of the definition. Otherwise a row belongs to the closed period for which its id was drawn, if
-    it was not drawn for the open one too.
+    it was not drawn for the open one too. Where ids were made of the content of rows, only the ``recognised`` ones tell which row
+    it is.
     """
     if state.definition.period is not None and periods is not None:
-        return _split_by_column(store, state, packed, periods, closed)
+        return _split_by_column(store, state, packed, periods, closed, recognised)
     current = state.state.period
     count = len(packed.event.y)
     if closed is not None:
@@ -89,12 +96,19 @@ def split_rows(
 
 
 def _split_by_column(
-    store: Store, state: CampaignState, packed: PackedRows, periods: Sequence[int], closed: int | None
+    store: Store,
+    state: CampaignState,
+    packed: PackedRows,
+    periods: Sequence[int],
+    closed: int | None,
+    recognised: Collection[str] | None,
 ) -> SplitRows:
     """Return the rows by the period of their column; rows without ids count once, so only those of the period that is meant."""
     current = state.state.period
     meant = current if closed is None else closed
-    taken = [mark == meant or (mark < current and packed.ids is not None) for mark in periods]
+    ids = packed.ids or (None,) * len(periods)
+    sure = [one is not None if recognised is None else one in recognised for one in ids]
+    taken = [mark == meant or (mark < current and known) for mark, known in zip(periods, sure, strict=True)]
     others = Counter(mark for mark, take in zip(periods, taken, strict=True) if not take)
     places = [place for place, take in enumerate(taken) if take]
     if not places:

@@ -17,14 +17,17 @@ BROKEN_PIPE = 141
 def main(arguments: Sequence[str] | None = None) -> int:  # noqa: C901  one clause for each way to end
     """Run the command and return its exit code: 2 for an error (one sentence on stderr), 130 interrupted, else its own."""
     try:
+        from typer import Abort
+
         from driftpace.cli.app import app
+        from driftpace.errors import DriftpaceError
     except ModuleNotFoundError as error:
         return _fail(
             f'the driftpace command needs {error.name}: pip install "driftpace[all]", or driftpace[cli] for the least.'
         )
-    from typer import Abort
-
-    from driftpace.errors import DriftpaceError
+    except KeyboardInterrupt:
+        print("driftpace: interrupted.", file=sys.stderr)
+        return INTERRUPTED
 
     _prepare_streams()
     try:

@@ -19,8 +19,9 @@ DIGITS = 0.9
 """The share of texts with a digit from which they are ids: K-10017 is one, and the name of a species is not."""
 FEWEST_OF_PERIOD = 5
 """Two periods must have so many cells of a column for it to be the same in all rows of a period."""
-MORE_PERIODS, ONCE = 1.5, 0.95
-"""Numbers of units are in so many periods on average, and so many of their rows are the only ones of a unit in a period."""
+RETURNING, ONCE = 0.5, 0.95
+"""So many of the rows of units have one in the next period, and so many are the only ones of their unit in a period. Amounts that
+are as rarely twice in a period are in the next by chance only, in about a tenth of the rows."""
 NAMED, NUMBERED, CLOCK = "named like an id", "numbers the rows", "follows time"
 SAME = "is the same in all rows of a period"
 
@@ -87,7 +88,7 @@ def find_ids(
     -------
     dict of str to str
         Reasons by column: whole numbers named like an id or that number the rows, many texts with digits named like an id,
-        whole numbers such as ``countyid`` with part of such a name that return in other periods and are hardly ever twice in
+        whole numbers such as ``countyid`` with part of such a name that return in the next period and are hardly ever twice in
         one, and numbers that never fall, or never rise, in the order of time, such as a year: every period has values that were
         not there before. And columns of any kind that are the same in all rows of a period, such as the month of a monthly
         table: they are no more than the level of the period.
@@ -166,7 +167,7 @@ def _is_same(column: Column, keep: BoolArray, order: IntArray, sizes: Sequence[i
 
 
 def _is_unit(column: Column, keep: BoolArray, order: IntArray, sizes: Sequence[int]) -> bool:
-    """Whether a column has whole numbers that return in other periods and are hardly ever twice in one, as those of units are."""
+    """Whether a column has whole numbers that return in the next period and are hardly ever twice in one, as those of units do."""
     if column.kind != "number" or len(sizes) < 2 or column.missing[keep].any():
         return False
     values = column.values[keep][order]
@@ -174,5 +175,9 @@ def _is_unit(column: Column, keep: BoolArray, order: IntArray, sizes: Sequence[i
         return False
     codes = np.unique(values, return_inverse=True)[1].astype(np.int64)
     units = int(codes.max(initial=0)) + 1
-    pairs = np.unique(codes + units * np.repeat(np.arange(len(sizes)), sizes)).size
-    return FEWEST_ROWS < units < pairs / MORE_PERIODS and pairs > ONCE * values.size
+    if units <= FEWEST_ROWS:
+        return False
+    pairs = np.unique(codes + units * np.repeat(np.arange(len(sizes)), sizes))
+    before = pairs[pairs < units * (len(sizes) - 1)]
+    returning = np.count_nonzero(np.isin(before + units, pairs))
+    return pairs.size > ONCE * values.size and bool(returning > RETURNING * before.size)

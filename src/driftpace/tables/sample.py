@@ -216,9 +216,9 @@ def row_ids(
 
 
 def content_ids(
-    columns: Mapping[str, Column], known: Collection[str], *, labels: Collection[str] = ()
+    columns: Mapping[str, Column], known: Collection[str], *, labels: Collection[str] = (), used: Collection[str] = ()
 ) -> list[str] | None:
-    r"""Return ids made from the content of rows; equal rows take the ``known`` ids of such rows first.
+    r"""Return ids made from the content of rows; equal rows take the ``known`` ids of such rows first, and no ``used`` one.
 
     Returns None where no row has a known id.
 
@@ -237,7 +237,7 @@ def content_ids(
         numbered.setdefault(one[: len(_PREFIX) + _DIGEST], []).append(one)
     if not any(digest in numbered for digest in digests):
         return None
-    return _numbered(digests, numbered)
+    return _numbered(digests, numbered, used)
 
 
 def _digests(columns: Mapping[str, Column], labels: Collection[str]) -> list[str]:
@@ -248,22 +248,24 @@ def _digests(columns: Mapping[str, Column], labels: Collection[str]) -> list[str
     return [f"{_PREFIX}{hashlib.sha256(head + _framed(row)).hexdigest()[:_DIGEST]}" for row in zip(*cells, strict=True)]
 
 
-def _numbered(digests: Sequence[str], known: Mapping[str, Sequence[str]] | None = None) -> list[str]:
+def _numbered(
+    digests: Sequence[str], known: Mapping[str, Sequence[str]] | None = None, used: Collection[str] = ()
+) -> list[str]:
     """Return an id for each digest: equal ones take the ``known`` ids first, then they are numbered from the second on."""
     ids: list[str] = []
     names: dict[str, Iterator[str]] = {}
     for digest in digests:
         if digest not in names:
-            names[digest] = _names(digest, () if known is None else known.get(digest, ()))
+            names[digest] = _names(digest, () if known is None else known.get(digest, ()), used)
         ids.append(next(names[digest]))
     return ids
 
 
-def _names(digest: str, known: Sequence[str]) -> Iterator[str]:
+def _names(digest: str, known: Sequence[str], used: Collection[str]) -> Iterator[str]:
     yield from known
     for number in itertools.count(1):
         name = digest if number == 1 else f"{digest}-{number}"
-        if name not in known:
+        if name not in known and name not in used:
             yield name
 
 

@@ -282,9 +282,10 @@ class AdaptiveMethod(ModelMethod):
         seen = count if kept is None else count - int(np.count_nonzero(kept))
         until = count if decided is None or seen == count else int(np.count_nonzero(fitted[:decided]))
         looks: list[PeriodLook] = [*state.looks, *([whole] if isinstance(whole, PeriodLook) else [])]
+        outputs = self._outputs(state, adaptive)
         for known in looks:
-            if known.same_rows(state.batches, until, seen):
-                return known
+            if known.adaptive.outputs == outputs and known.same_rows(state.batches, until, seen):
+                return known  # a look before a class appeared has no coefficients for it
         if whole is not None:
             adaptive, rows = whole.adaptive, whole.rows
         else:
