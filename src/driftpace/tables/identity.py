@@ -26,7 +26,7 @@ NAMED, NUMBERED, CLOCK = "named like an id", "numbers the rows", "follows time"
 SAME = "is the same in all rows of a period"
 
 _ID_NAME = re.compile(
-    r"(?:.*[^a-z])?(?:id|uuid|guid|key|index|row|rownum|row_?number|row_?names?)|unnamed: ?\d+|", re.IGNORECASE
+    r"(?:.*[^a-z])?(?:id|uuid|guid|key|row|rownum|row_?(?:number|index)|row_?names?)|index|unnamed: ?\d+|", re.IGNORECASE
 )
 _NUMBER_NAME = re.compile(r".*(?:[^a-z](?:nr|no|num|number)|nummer)\W*", re.IGNORECASE)
 _ID_PART = re.compile(r"id.*|.*id", re.IGNORECASE)
@@ -35,8 +35,8 @@ _ID_PART = re.compile(r"id.*|.*id", re.IGNORECASE)
 def named_like_id(name: str) -> bool:
     """Whether a column has the name of an id.
 
-    >>> [named_like_id(name) for name in ("id", "customer_id", "plotID", "Unnamed: 0", "paid", "monkey")]
-    [True, True, True, True, False, False]
+    >>> [named_like_id(name) for name in ("id", "customer_id", "plotID", "Index", "Unnamed: 0", "paid", "monkey", "heat_index")]
+    [True, True, True, True, True, False, False, False]
     """
     plain = re.sub(r"([a-z])([A-Z])", r"\1_\2", name)
     return _ID_NAME.fullmatch(plain) is not None
