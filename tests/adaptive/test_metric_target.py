@@ -9,7 +9,7 @@ import pytest
 from scipy.special import expit
 
 from driftpace import LogisticLoss, SmoothedHinge, SoftmaxLoss, SquaredLoss, Tracker
-from driftpace.adaptive.metric_target import left_out_scores
+from driftpace.adaptive.left_out import left_out_scores
 from driftpace.errors import ParameterError
 from driftpace.records import Outcome, StepReport
 from driftpace.synthetic import ShapedClasses
