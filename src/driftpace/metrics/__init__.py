@@ -21,7 +21,6 @@ from driftpace.metrics.registry import (
     metric_names,
     metrics_for,
     target_metrics,
-    targets_in_words,
 )
 
 __all__ = [
@@ -48,5 +47,4 @@ __all__ = [
     "score_directions",
     "share_below",
     "target_metrics",
-    "targets_in_words",
 ]

@@ -17,7 +17,8 @@ def sampled_moves(loss: VectorLoss, X: FloatArray, root: FloatArray) -> FloatArr
     """
     normal = np.random.default_rng(0).standard_normal((root.shape[1], _DRAWS // 2))
     drawn = root @ np.hstack([normal, -normal])
-    return np.stack([loss.scores(each, X) for each in drawn.T], axis=-1)
+    moves: FloatArray = np.stack([loss.scores(each, X) for each in drawn.T], axis=-1)
+    return moves
 
 
 def added_to_classes(
@@ -61,7 +62,7 @@ def added_to_classes(
             for label in present
         ]
         added.append(float(np.mean(areas)))
-    return np.maximum(np.array(added), 0.0)
+    return np.asarray(np.maximum(added, 0.0), dtype=np.float64)
 
 
 def _areas(p: FloatArray, ranks: FloatArray, mass: FloatArray) -> FloatArray:

@@ -126,16 +126,6 @@ def metric_names(*, targets: bool = False) -> tuple[str, ...]:
     return tuple(metric.name for metric in _METRICS.values() if metric.target or not targets)
 
 
-def targets_in_words(*, higher: bool | None = None) -> str:
-    """Return the metrics in which targets can be given as words, of one direction or of both.
-
-    >>> targets_in_words(higher=False)
-    'log_loss, mae, rmse or pinball'
-    """
-    *others, last = (name for name in metric_names(targets=True) if higher in (None, _METRICS[name].higher))
-    return f"{', '.join(others)} or {last}"
-
-
 def target_metrics(loss: Any) -> tuple[str, ...]:
     """Return the metrics in which a target can be given for models of a loss: those of its reports, but for macro F1.
 
