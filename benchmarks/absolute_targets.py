@@ -2,8 +2,8 @@
 
 python -m benchmarks absolute_targets [--runs 5] [--only NAME ...]
 
-Each of seven tables of numbers, classes, counts and a quantile is replayed with a target that is easy, one that is close to the best
-model, and one that is beyond it.
+Each of seven tables of numbers, classes, counts and a quantile is replayed with a target that is easy, one that is close to the
+best model, and one that is beyond it.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def replayed(table: Task, runs: int) -> list[tuple[str, ...]]:
         found, labels, beyond = [], [], []
         for run in range(runs):
             rows = job.rows(run)
-            followed = run_tracker(asked.tracker(job.loss, job.coefficients - 1, job.tracker_seed(run)), rows)
+            followed = run_tracker(asked.tracker(job.loss, len(job.features), job.tracker_seed(run)), rows)
             found.append(
                 float(np.nanmean(measure(rows, followed.coefs, followed.samples).metrics[name][JUDGED_AFTER:]))
             )

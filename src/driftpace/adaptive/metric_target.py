@@ -261,7 +261,8 @@ def look_at_metric(  # noqa: PLR0913  what is known of a period
         )
         memory = _with_curve(target, memory, rows, fit, variances, parts)
         if measured.rows > 0.0:
-            memory = replace(memory, level=memory.level.with_rows(_sums(measured, _added(memory, risk))))
+            sums = _sums(measured, _added(memory, risk), float(sizes.sum()))
+            memory = replace(memory, level=memory.level.with_rows(sums))
         else:
             measured = None
     known = memory.level.estimate()
@@ -350,13 +351,18 @@ def _with_curve(
     return replace(memory, added=np.maximum.accumulate(mean), rows=memory.rows + count)
 
 
-def _sums(measured: Measurement, added: float) -> NoiseSums:
-    """Return a measured error as sums over rows: their mean is the error, and the variance of the mean its variance."""
-    rows, error = measured.rows, measured.error
+def _sums(measured: Measurement, added: float, coordinates: float) -> NoiseSums:
+    """Return a measured error as sums over rows: their mean is the error, and the variance of the mean its variance.
+
+    An excess loss of so many coordinates is not the expected one, by a factor of variance two over their number: rows of a model of
+    which next to nothing is known say little of the best one, and count as fewer.
+    """
+    share = 1.0 / (1.0 + 2.0 / coordinates * added**2 / max(measured.variance, 1e-300))
+    rows, error = measured.rows * share, measured.error
     return NoiseSums(
         rows=rows,
         total=rows * error,
-        squares=rows * error**2 + rows**2 * measured.variance,
+        squares=rows * error**2 + rows**2 * measured.variance / share,
         losses=rows * (error - added),
     )
 
@@ -380,11 +386,13 @@ def affordable(grid: FloatArray, added: FloatArray, allowed: float) -> float:
 def allowed_error(target: MetricTarget, best: float, deviation: float = 0.0, *, beyond: bool = False) -> float:
     """Return what a model may add to the error of the best one, known up to a standard deviation; ``beyond`` reach, a share of it.
 
+    Where next to nothing is known of the best one it is a share of the standard deviation.
+
     >>> round(allowed_error(MetricTarget(metric="accuracy", value=0.9), best=0.06), 3)
     0.04
     """
     share = BEYOND if beyond else CLOSEST
-    return max(target.error - best - MARGIN * deviation, share * best, 1e-9)
+    return max(target.error - best - MARGIN * deviation, share * max(best, deviation), 1e-9)
 
 
 def measure_held_out(look: MetricLook, rows: DesignRows, model: FloatArray) -> Measurement | None:
