@@ -17,7 +17,7 @@ from driftpace.records import Outcome, StepReport
 from driftpace.synthetic import ShapedCounts, ShapedMulticlass, ShapedRegression
 from driftpace.typing import FloatArray
 
-FEATURES, PERIODS, WARM_UP, TEST_ROWS = 4, 20, 5, 8_000
+FEATURES, PERIODS, WARM_UP, TEST_ROWS = 4, 20, 5, 4_000
 BEST = {"accuracy": 0.727, "mae": 2.463}
 """The metric of the best model in every period of the worlds below, from a million rows."""
 
