@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from driftpace import LogisticLoss, SmoothedHinge, SoftmaxLoss, SquaredLoss, Tracker
+from driftpace import LogisticLoss, PoissonLoss, QuantileLoss, SmoothedHinge, SoftmaxLoss, SquaredLoss, Tracker
 from driftpace.adaptive.left_out import left_out_scores
 from driftpace.errors import ParameterError
+from driftpace.losses import GammaLoss, MultiSquaredLoss, TweedieLoss
 from driftpace.records import Outcome, StepReport
 from driftpace.synthetic import ShapedClasses
 from driftpace.typing import FloatArray
@@ -126,8 +127,24 @@ def test_left_out_scores_are_those_of_fits_without_the_row() -> None:
         (LogisticLoss(), {"metric": "f2", "at_least": 0.9}, "metric=.*must be one of 'accuracy', .*; got 'f2'"),
         (
             SoftmaxLoss(),
+            {"metric": "mae", "at_most": 0.9},
+            "metric=.*must be one of 'accuracy', 'log_loss', 'auc', 'deviance_explained' with SoftmaxLoss; got 'mae'",
+        ),
+        (SoftmaxLoss(), {"metric": "macro_f1", "at_least": 0.9}, "metric=.*must be one of 'accuracy'.*got 'macro_f1'"),
+        (
+            PoissonLoss(),
             {"metric": "accuracy", "at_least": 0.9},
-            "metric=.*must be None with SoftmaxLoss: give epsilon or",
+            "metric=.*must be one of 'deviance_explained', 'mae', 'rmse' with PoissonLoss; got 'accuracy'",
+        ),
+        (GammaLoss(), {"metric": "r2", "at_least": 0.9}, "metric=.*must be one of 'deviance_explained'.*got 'r2'"),
+        (TweedieLoss(), {"metric": "mae", "at_least": 2.0}, "at_least=.*must be None with metric 'mae'"),
+        (PoissonLoss(), {"metric": "deviance_explained", "at_least": 1.5}, "at_least=.*strictly between 0 and 1"),
+        (QuantileLoss(tau=0.9), {"metric": "mae", "at_most": 1.0}, "metric=.*must be one of 'pinball' with Quantile"),
+        (QuantileLoss(tau=0.9), {"metric": "pinball", "at_most": -1.0}, "at_most=.*positive and finite.*got -1.0"),
+        (
+            MultiSquaredLoss(),
+            {"metric": "mae", "at_most": 1.0},
+            "metric=.*must be None with MultiSquaredLoss: give eps",
         ),
         (LogisticLoss(), {"metric": "accuracy", "at_most": 0.9}, "at_most=.*must be None with metric 'accuracy'"),
         (LogisticLoss(), {"metric": "auc", "at_least": 0.9, "at_most": 0.9}, "at_most=.*must be None"),
