@@ -58,7 +58,8 @@ def test_a_target_far_below_the_best_takes_fewer_labels() -> None:
 
 
 def test_a_target_out_of_reach_is_said_to_be() -> None:
-    found = [follow(seed, 0.84)[1] for seed in range(4)]
+    # twenty periods know the best model within 0.018: 0.87 is five standard errors off, 0.84 was only three and a half
+    found = [follow(seed, 0.87)[1] for seed in range(4)]
     for reports in found:
         last = reports[-1].metric
         assert last is not None
