@@ -20,12 +20,23 @@ from numbers import Real
 
 import numpy as np
 
-from driftpace.adaptive.coordinates import Coordinates, with_diagonal
-from driftpace.adaptive.fit import AdaptiveFit, solved
+from driftpace.adaptive.coordinates import Coordinates
+from driftpace.adaptive.fit import AdaptiveFit
+from driftpace.adaptive.left_out import left_out_scores
 from driftpace.adaptive.noise import NOISE_RATES, NoiseMemory, NoiseSums
 from driftpace.adaptive.rows import DesignRows
 from driftpace.errors import ParameterError
-from driftpace.metrics import Measurement, Metric, added_error, get_metric, measure, target_metrics
+from driftpace.metrics import (
+    Measurement,
+    Metric,
+    added_error,
+    constant_model,
+    get_metric,
+    measure,
+    quadratic_cost,
+    score_directions,
+    target_metrics,
+)
 from driftpace.records import Assumption, MetricReport, Verdict
 from driftpace.typing import FloatArray
 
@@ -53,7 +64,6 @@ _SCALE_ROWS = 20.0
 _GRID = 2.0 ** np.arange(-14.0, 5.0)
 _WINDOW = 20
 _ERROR, _BEST, _HELD_OUT = 1, 3, 4
-_LEVERAGE = 0.98
 _LEAST_CAP = 0.05
 
 
@@ -100,7 +110,9 @@ def metric_target(
     if metric not in allowed:
         named = f"one of {', '.join(map(repr, allowed))}" if allowed else "None"
         hint = (
-            "" if allowed else ": give epsilon or tolerance, since metrics are targets for two classes and for numbers"
+            ""
+            if allowed
+            else ": give epsilon or tolerance, since metrics are targets for classes, numbers, counts and quantiles"
         )
         raise ParameterError(
             f"must be {named} with {type(loss).__name__}{hint}; got {metric!r}.", owner=owner, name="metric"
@@ -240,7 +252,7 @@ def look_at_metric(  # noqa: PLR0913  what is known of a period
         memory = _with_scale(target, memory, rows)
         measured = measure(
             target.metric,
-            rows.linear_loss,
+            rows.loss,
             rows.y,
             left_out_scores(rows, fit),
             scale=memory.scale,
@@ -249,7 +261,8 @@ def look_at_metric(  # noqa: PLR0913  what is known of a period
         )
         memory = _with_curve(target, memory, rows, fit, variances, parts)
         if measured.rows > 0.0:
-            memory = replace(memory, level=memory.level.with_rows(_sums(measured, _added(memory, risk))))
+            sums = _sums(measured, _added(memory, risk), float(sizes.sum()))
+            memory = replace(memory, level=memory.level.with_rows(sums))
         else:
             measured = None
     known = memory.level.estimate()
@@ -268,7 +281,9 @@ def look_at_metric(  # noqa: PLR0913  what is known of a period
     allowed = allowed_error(target, best, deviation, beyond=beyond)
     slopes = white.white(model)[parts[min(1, len(parts) - 1)].start :]
     cap = max(0.25 * float(slopes @ slopes), _LEAST_CAP * noise)
-    if target.metric == "auc" and len(parts) > 1:  # the level is no part of it: only what the slopes cost is limited
+    if (
+        target.metric == "auc" and rows.outputs == 1 and len(parts) > 1
+    ):  # the level is no part of it: only what the slopes cost is limited
         cap *= risk / max(0.5 * float(sizes[1:] @ variances[1:]), _LEAST_CAP * risk, 1e-300)
     return MetricLook(
         target=target,
@@ -289,38 +304,19 @@ def _out_of_reach(target: MetricTarget, memory: MetricMemory) -> bool:
 
 
 def _with_scale(target: MetricTarget, memory: MetricMemory, rows: DesignRows) -> MetricMemory:
-    """Return the memory with the variance of the targets of the period, helped by that of earlier ones."""
-    if target.metric != "r2" or len(rows) < 2:
+    """Return the memory with what the metric is relative to in the period, helped by that of earlier ones."""
+    if not target.spec.relative or len(rows) < 2:
         return memory
     mass = np.ones(len(rows)) if rows.weights is None else rows.weights
-    middle = float(mass @ rows.y) / rows.mass
     free = rows.effective - 1.0
-    total = float(mass @ np.square(rows.y - middle)) / rows.mass * (free + 1.0)
+    if target.metric == "r2":
+        middle = float(mass @ rows.y) / rows.mass
+        total = float(mass @ np.square(rows.y - middle)) / rows.mass * (free + 1.0)
+    else:
+        total = constant_model(rows.loss, rows.y, mass).mean * free
     older = min(memory.scale_rows, _SCALE_ROWS)
     scale = (total + older * memory.scale) / max(free + older, 1e-9)
     return replace(memory, scale=max(scale, 1e-300), scale_rows=free + older)
-
-
-def left_out_scores(rows: DesignRows, fit: AdaptiveFit) -> FloatArray:
-    """Return the score of each row by the fit without it, or without its group: one Newton step, exact for the squared loss."""
-    assert fit.whitened is not None, "rows have one score"
-    bends, slopes = rows.bends(fit.model), rows.slopes(fit.model)
-    hessian = with_diagonal((fit.whitened.T * bends) @ fit.whitened, fit.strength)
-    inverse = solved(hessian, np.eye(len(hessian)))
-    scores = np.asarray(rows.X @ fit.model)
-    if rows.groups is None:
-        reach = np.einsum("ij,jk,ik->i", fit.whitened, inverse, fit.whitened)
-        return np.asarray(scores + reach * slopes / (1.0 - np.minimum(reach * bends, _LEVERAGE)))
-    order = np.argsort(rows.groups, kind="stable")
-    for part in np.split(order, np.cumsum(np.bincount(rows.groups))[:-1]):
-        z = fit.whitened[part]
-        reached = z @ inverse @ z.T
-        left = np.eye(len(part)) - reached * bends[part]
-        try:
-            scores[part] += reached @ np.linalg.solve(left.T, slopes[part])
-        except np.linalg.LinAlgError:  # the group alone determines a direction of the model
-            scores[part] += reached @ slopes[part]
-    return scores
 
 
 def _with_curve(
@@ -335,29 +331,38 @@ def _with_curve(
     spread = np.concatenate(
         [np.full(part.stop - part.start, max(float(each), 1e-300)) for part, each in zip(parts, variances, strict=True)]
     )
-    assert fit.whitened is not None, "rows have one score"
-    directions = fit.whitened * np.sqrt(spread)
-    cost = 0.5 * float(
-        (rows.linear_loss.curve.bend(rows.X @ fit.model, rows.y) * np.square(directions).sum(axis=1)).mean()
-    )
+    root = fit.coordinates.inverse.T * np.sqrt(spread)
+    directions, scores = score_directions(rows.loss, rows.X, root), rows.scores(fit.model)
+    cost = quadratic_cost(rows.loss, rows.y, scores, directions, rows.weights)
     if not cost > 0.0:
         return memory
-    directions /= math.sqrt(cost)
     added = added_error(
-        target.metric, rows.linear_loss, rows.y, rows.X @ fit.model, directions, memory.grid, scale=memory.scale
+        target.metric,
+        rows.loss,
+        rows.y,
+        scores,
+        directions / math.sqrt(cost),
+        memory.grid,
+        scale=memory.scale,
+        weights=rows.weights,
     )
     count = rows.effective
     mean = (memory.rows * memory.added + count * added) / (memory.rows + count)
     return replace(memory, added=np.maximum.accumulate(mean), rows=memory.rows + count)
 
 
-def _sums(measured: Measurement, added: float) -> NoiseSums:
-    """Return a measured error as sums over rows: their mean is the error, and the variance of the mean its variance."""
-    rows, error = measured.rows, measured.error
+def _sums(measured: Measurement, added: float, coordinates: float) -> NoiseSums:
+    """Return a measured error as sums over rows: their mean is the error, and the variance of the mean its variance.
+
+    An excess loss of so many coordinates is not the expected one, by a factor of variance two over their number: rows of a model of
+    which next to nothing is known say little of the best one, and count as fewer.
+    """
+    share = 1.0 / (1.0 + 2.0 / coordinates * added**2 / max(measured.variance, 1e-300))
+    rows, error = measured.rows * share, measured.error
     return NoiseSums(
         rows=rows,
         total=rows * error,
-        squares=rows * error**2 + rows**2 * measured.variance,
+        squares=rows * error**2 + rows**2 * measured.variance / share,
         losses=rows * (error - added),
     )
 
@@ -381,11 +386,13 @@ def affordable(grid: FloatArray, added: FloatArray, allowed: float) -> float:
 def allowed_error(target: MetricTarget, best: float, deviation: float = 0.0, *, beyond: bool = False) -> float:
     """Return what a model may add to the error of the best one, known up to a standard deviation; ``beyond`` reach, a share of it.
 
+    Where next to nothing is known of the best one it is a share of the standard deviation.
+
     >>> round(allowed_error(MetricTarget(metric="accuracy", value=0.9), best=0.06), 3)
     0.04
     """
     share = BEYOND if beyond else CLOSEST
-    return max(target.error - best - MARGIN * deviation, share * best, 1e-9)
+    return max(target.error - best - MARGIN * deviation, share * max(best, deviation), 1e-9)
 
 
 def measure_held_out(look: MetricLook, rows: DesignRows, model: FloatArray) -> Measurement | None:
@@ -394,9 +401,9 @@ def measure_held_out(look: MetricLook, rows: DesignRows, model: FloatArray) -> M
         return None
     measured = measure(
         look.target.metric,
-        rows.linear_loss,
+        rows.loss,
         rows.y,
-        rows.X @ model,
+        rows.scores(model),
         scale=look.memory.scale,
         weights=rows.weights,
         groups=rows.groups,

@@ -72,7 +72,7 @@ class Definition:
     tolerance : float, optional
         Instead of ``epsilon``: relative to the best loss, 0.05 for 5 %.
     metric : str, optional
-        Instead of both: a target in "accuracy", "auc", "log_loss", "r2", "mae" or "rmse", as the loss allows.
+        Instead of both: a target in a metric of the loss (:func:`driftpace.metrics.target_metrics`), such as "accuracy" or "mae".
     at_least, at_most : float, optional
         The target in the metric.
     confidence : float, optional

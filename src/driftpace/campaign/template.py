@@ -58,7 +58,7 @@ missing = {missing}
 {epsilons}
 # ... or as a share of the best achievable loss: 0.05 is 5 %.
 {tolerance}
-# ... or a value of a metric: accuracy, auc, r2 (at_least), log_loss, mae, rmse (at_most).
+# ... or a value of a metric of the loss: at_least of accuracy and other shares, at_most of mae and other errors.
 {metric}
 {at_least}
 {at_most}

@@ -256,7 +256,7 @@ def init(
     metric: Annotated[
         str | None,
         typer.Option(
-            help="Instead: a target in accuracy, auc, log_loss, r2, mae or rmse, with --at-least or --at-most.",
+            help="Instead: a target in a metric of the loss, such as accuracy or mae, with --at-least or --at-most.",
             show_default=False,
             rich_help_panel=_TARGET,
         ),
@@ -264,12 +264,16 @@ def init(
     at_least: Annotated[
         float | None,
         typer.Option(
-            help="The target in accuracy, auc or r2, such as 0.9.", show_default=False, rich_help_panel=_TARGET
+            help="The target in a metric of which more is better, such as 0.9 of accuracy.",
+            show_default=False,
+            rich_help_panel=_TARGET,
         ),
     ] = None,
     at_most: Annotated[
         float | None,
-        typer.Option(help="The target in log_loss, mae or rmse.", show_default=False, rich_help_panel=_TARGET),
+        typer.Option(
+            help="The target in a metric that is an error, such as mae.", show_default=False, rich_help_panel=_TARGET
+        ),
     ] = None,
     orders: Annotated[
         int | None,

@@ -1,6 +1,7 @@
 """Metrics that people know, such as accuracy, AUC or R^2: their values on rows, and what a target in one of them needs."""
 
-from driftpace.metrics.estimation import Measurement, added_error, measure
+from driftpace.metrics.constant import ConstantModel, constant_model
+from driftpace.metrics.estimation import Measurement, added_error, measure, quadratic_cost, score_directions
 from driftpace.metrics.functions import (
     accuracy,
     auc,
@@ -13,14 +14,23 @@ from driftpace.metrics.functions import (
     rmse,
     share_below,
 )
-from driftpace.metrics.registry import Metric, evaluate, get_metric, metric_names, metrics_for, target_metrics
+from driftpace.metrics.registry import (
+    Metric,
+    evaluate,
+    get_metric,
+    metric_names,
+    metrics_for,
+    target_metrics,
+)
 
 __all__ = [
+    "ConstantModel",
     "Measurement",
     "Metric",
     "accuracy",
     "added_error",
     "auc",
+    "constant_model",
     "deviance_explained",
     "evaluate",
     "get_metric",
@@ -31,8 +41,10 @@ __all__ = [
     "metric_names",
     "metrics_for",
     "pinball",
+    "quadratic_cost",
     "r2",
     "rmse",
+    "score_directions",
     "share_below",
     "target_metrics",
 ]

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from driftpace.errors import ParameterError
-from driftpace.losses import LogLinkLoss, QuantileLoss, SoftmaxLoss, classifies
-from driftpace.metrics.estimation import fits
+from driftpace.losses import LinearLoss, LogLinkLoss, QuantileLoss, SoftmaxLoss, classifies
 from driftpace.metrics.functions import (
     accuracy,
     auc,
@@ -41,6 +40,8 @@ class Metric:
         What a target must be below; targets are above 0.
     target : bool, default True
         Whether a target can be given in it.
+    relative : bool, default False
+        Whether it is relative to a constant model.
 
     Examples
     --------
@@ -53,6 +54,7 @@ class Metric:
     higher: bool
     most: float = math.inf
     target: bool = True
+    relative: bool = False
 
     @property
     def keyword(self) -> str:
@@ -79,11 +81,11 @@ _METRICS = {
         Metric(name="macro_f1", title="macro F1", higher=True, most=1.0, target=False),
         Metric(name="log_loss", title="log loss", higher=False),
         Metric(name="auc", title="AUC", higher=True, most=1.0),
-        Metric(name="deviance_explained", title="deviance explained", higher=True, most=1.0, target=False),
-        Metric(name="r2", title="R^2", higher=True, most=1.0),
+        Metric(name="deviance_explained", title="deviance explained", higher=True, most=1.0, relative=True),
+        Metric(name="r2", title="R^2", higher=True, most=1.0, relative=True),
         Metric(name="mae", title="MAE", higher=False),
         Metric(name="rmse", title="RMSE", higher=False),
-        Metric(name="pinball", title="pinball loss", higher=False, target=False),
+        Metric(name="pinball", title="pinball loss", higher=False),
         Metric(name="share_below", title="share below", higher=False, most=1.0, target=False),
     )
 }
@@ -115,23 +117,30 @@ def get_metric(name: str, *, owner: str = "get_metric") -> Metric:
     return _METRICS[name]
 
 
-def metric_names() -> tuple[str, ...]:
-    """Return the names of all metrics.
+def metric_names(*, targets: bool = False) -> tuple[str, ...]:
+    """Return the names of all metrics, or of those in which ``targets`` can be given.
 
-    >>> metric_names()
-    ('accuracy', 'macro_f1', 'log_loss', 'auc', 'deviance_explained', 'r2', 'mae', 'rmse', 'pinball', 'share_below')
+    >>> metric_names(targets=True)
+    ('accuracy', 'log_loss', 'auc', 'deviance_explained', 'r2', 'mae', 'rmse', 'pinball')
     """
-    return tuple(_METRICS)
+    return tuple(metric.name for metric in _METRICS.values() if metric.target or not targets)
 
 
 def target_metrics(loss: Any) -> tuple[str, ...]:
-    """Return the metrics in which a target can be given for models of a loss.
+    """Return the metrics in which a target can be given for models of a loss: those of its reports, but for macro F1.
 
-    >>> from driftpace.losses import LogisticLoss, SquaredLoss
+    >>> from driftpace.losses import LogisticLoss, PoissonLoss, SquaredLoss
     >>> target_metrics(LogisticLoss()), target_metrics(SquaredLoss())
-    (('accuracy', 'log_loss', 'auc'), ('r2', 'mae', 'rmse'))
+    (('accuracy', 'log_loss', 'auc', 'deviance_explained'), ('r2', 'mae', 'rmse'))
+    >>> target_metrics(PoissonLoss()), target_metrics(QuantileLoss(tau=0.9))
+    (('deviance_explained', 'mae', 'rmse'), ('pinball',))
     """
-    return tuple(metric.name for metric in _METRICS.values() if metric.target and fits(metric.name, loss))
+    if not isinstance(loss, LinearLoss | SoftmaxLoss):
+        return ()
+    known = isinstance(loss, SoftmaxLoss | LogLinkLoss) or classifies(loss)
+    if not known and not np.array_equal(loss.link(np.array([-1.5, 2.0])), [-1.5, 2.0]):
+        return ()
+    return tuple(name for name in metrics_for(loss) if _METRICS[name].target)
 
 
 def metrics_for(loss: Any, *, classes: bool | None = None) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from driftpace.errors import ParameterError
 from driftpace.losses import loss_names, parse_loss
+from driftpace.metrics import metric_names
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 AMOUNT_PATTERN = r"^[0-9]{1,12}(\.[0-9]{1,6})?$"
@@ -107,6 +108,24 @@ class _RegisteredLoss:
         return name
 
 
+class _TargetMetric:
+    """Accept the metrics in which targets can be given, and list them in the schema."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {**handler(schema), "enum": list(metric_names(targets=True))}
+
+    @staticmethod
+    def _check(name: str) -> str:
+        known = metric_names(targets=True)
+        if name not in known:
+            *others, last = map(repr, known)
+            raise PydanticKnownError("literal_error", {"expected": f"{', '.join(others)} or {last}"})
+        return name
+
+
 class RequestModel(BaseModel):
     """Base of all request bodies: strict, so that "1" is not a number."""
 
@@ -192,7 +211,7 @@ class DefinitionRequest(RequestModel):
     dayfirst: bool | None = None
     epsilon: Annotated[float, Field(gt=0, le=1e12)] | None = None
     tolerance: Annotated[float, Field(gt=0, le=1e6)] | None = None
-    metric: Literal["accuracy", "auc", "log_loss", "r2", "mae", "rmse"] | None = None
+    metric: Annotated[str, _TargetMetric()] | None = None
     at_least: Share | None = None
     at_most: Annotated[float, Field(gt=0, le=1e12)] | None = None
     confidence: Share | None = None

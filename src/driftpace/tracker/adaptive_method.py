@@ -395,22 +395,24 @@ class AdaptiveMethod(ModelMethod):
         if risk <= judged.epsilon and in_pilot(adaptive, fitted - look.lost):
             risk = math.inf
         met = risk <= judged.epsilon
+        held_out = None if self.config.audit is None else self._period_rows(state, adaptive, held)[1]
+        metric, known = None, judged.metric
+        if known is not None:
+            memory, metric = close_metric(known, held_out, judged.model)
+            known = replace(known, memory=memory)
         if met:
             outcome = Outcome.MET if gathered else Outcome.ENOUGH
-            if judged.metric is not None:
-                outcome = metric_outcome(judged.metric, risk, outcome)
+            if known is not None:
+                outcome = metric_outcome(known, risk, outcome)
         else:
             outcome = self._missed(order, gathered, limit, beyond)
         advanced = advance(self.config, adaptive, rows, judged)
         if isinstance(self.spec.loss, LinearLoss) and self.spec.loss.open:
             advanced = with_scale(advanced, rows)
-        held_out = None if self.config.audit is None else self._period_rows(state, adaptive, held)[1]
         advanced, measured = audit_period(adaptive, advanced, rows, judged, decision, held_out)
         advanced = with_closed_order(self.config, advanced, order.total, _arrived(state))
-        metric = None
-        if judged.metric is not None:
-            memory, metric = close_metric(judged.metric, held_out, judged.model)
-            advanced = replace(advanced, metric=memory)
+        if known is not None:
+            advanced = replace(advanced, metric=known.memory)
         missing, theory = 0, order.theory
         if not met or not adaptive.banks:
             wanted = look.rows_missing(self.config, order.batch if self.config.orders is None else order.placed)
@@ -438,7 +440,7 @@ class AdaptiveMethod(ModelMethod):
             assumptions=(
                 *checks(adaptive, rows, judged, supply),
                 measured_risk(audited, judged.epsilon),
-                *(() if judged.metric is None or metric is None else (metric_check(judged.metric, metric),)),
+                *(() if known is None or metric is None else (metric_check(known, metric),)),
             ),
         )
         coef = self._coefficients(adaptive, judged.model)

@@ -83,12 +83,13 @@ class Tracker(FittedModel):
         The largest excess loss that is acceptable. Give this, ``tolerance`` or ``metric``.
     tolerance : float, optional
         The target as a share of the best loss of a linear model, which is estimated: 0.05 is within 5 % of it.
-    metric : {"accuracy", "auc", "log_loss", "r2", "mae", "rmse"}, optional
-        In place of both: the target is a value of this metric, on average over periods. Which ones there are depends on
-        the loss.
+    metric : str, optional
+        In place of both: the target is a value of this metric, such as "accuracy", on average over periods. Which ones there are
+        depends on the loss (:func:`driftpace.metrics.target_metrics`).
     at_least, at_most : float, optional
-        The target in ``metric``: at least 0.9 of accuracy, AUC or R^2, at most 1.5 of log loss, MAE or RMSE. The excess loss that
-        a period affords is estimated from labels, and the report says when even the best linear model misses the target.
+        The target in ``metric``: at least 0.9 of a share such as accuracy or R^2, at most 1.5 of an error such as the MAE. The
+        excess loss that a period affords is estimated from labels, and the report says when even the best linear model misses the
+        target.
     confidence : float, optional
         Meet the target in each period with this probability instead of on average.
     certificate_level : float, default 0.95
