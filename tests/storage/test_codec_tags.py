@@ -37,7 +37,7 @@ SAVED = (
 """Packages whose records may be part of a tracker, a report or an event."""
 
 NOT_SAVED = {
-    "ModelState", "RefitState",  # saved by parts, with the model as an artefact
+    "ModelState", "RefitState", "Kind",  # saved by parts, with the model as an artefact
     # abstract, or saved field by field as part of its owner
     "Curve", "LinearLoss", "LogLinkLoss", "VectorLoss", "LossSpec", "Candidate", "Selection", "Request", "MethodState",
     "ComposedConfig",

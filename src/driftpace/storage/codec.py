@@ -224,7 +224,7 @@ def encode(value: Any) -> Any:
     >>> encode((1.5, None))
     {'!': 'tuple', 'items': [1.5, None]}
     """
-    kind = type(value)
+    kind: type = type(value)
     if kind in _PLAIN:  # most values, told apart first because every delivery encodes a thousand
         return value
     if kind is float:

@@ -107,7 +107,7 @@ class SqlStore:
             first = change.entries[0].at
             row = {"name": name, "lowered": name.lower(), "seq": 0, "created_at": first, "updated_at": first}
             made = _insert_or_ignore(connection, CAMPAIGNS, row | {"summary": writing.summary})
-            campaign, _, _ = self._place(connection, name)
+            campaign = self._place(connection, name)[0]
             if made:
                 connection.execute(ADD_CHECKPOINT, {"campaign_id": campaign, "seq": 0, "data": b""})
                 writing.write(connection, campaign)
@@ -163,7 +163,7 @@ class SqlStore:
             if not ahead:
                 break
             first = first or ahead
-            pace = waited / (first - ahead) if ahead < first else TURN
+            pace = waited / (first - ahead) if ahead < first else max(waited, TURN)
             if now > renewed + LEASE / 3:
                 renewed = now
                 self._connections.lightly(RENEW_TICKET, {"id": ticket, "expires": now + LEASE})
