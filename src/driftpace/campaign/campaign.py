@@ -23,7 +23,7 @@ from driftpace.campaign.orders import amend, ask, decide, fund, open_order
 from driftpace.campaign.reader import CampaignReader
 from driftpace.campaign.records import Erasure, Order, Receipt, Status, Undone
 from driftpace.campaign.sampling import Draw, Sample, day_order_of, draw_sample, find_shortfall, profile_of, record_draw
-from driftpace.campaign.schema import frame_columns, read_table
+from driftpace.campaign.schema import current_encoding, frame_columns, read_table
 from driftpace.campaign.state import CampaignState
 from driftpace.campaign.status import status
 from driftpace.campaign.undo import UndoTarget, undo
@@ -32,7 +32,7 @@ from driftpace.storage import open_store
 from driftpace.storage.base import Refusal
 from driftpace.tracing import span
 from driftpace.tracker import Tracker
-from driftpace.tracker.inputs import read_weights
+from driftpace.tracker.inputs import is_frame, read_weights
 
 DRAW_ATTEMPTS = 6
 """How often rows are drawn again where a concurrent writer drew first."""
@@ -250,13 +250,14 @@ class Campaign(CampaignReader):
         validation.switch("Campaign.tell", accept_others=accept_others, balance=balance)
         validation.count("Campaign.tell", unlabelled=unlabelled, other_period_rows=other_period_rows)
         plain = groups is None and sample_weight is None and exposure is None
-        if X is not None and plain and not unlabelled + other_period_rows:
+        if plain and not unlabelled + other_period_rows and y is not None and is_frame(X, "Campaign.tell"):
+            state = self._handle.load()
             columns = frame_columns(
                 X,
                 y,
                 ids,
-                definition=self.definition,
-                encoding=self.encoding,
+                definition=state.definition,
+                encoding=current_encoding(state.definition, state.encoding),
                 owner="Campaign.tell",
                 annotators=annotators,
             )

@@ -197,6 +197,9 @@ TYPES: dict[str, str] = {
 _REGISTERED_LOSS = "loss.registered."
 """Begins the tags of losses that a user registered, which are found by name; no tag of :data:`TYPES` begins with it."""
 
+_PLAIN = frozenset({type(None), bool, str, int})
+_NOT_RECORDS = (Enum, str, int, float, Decimal, tuple, list, dict)
+
 _DTYPES = ("<f8", "<f4", "<i8", "|b1")
 
 
@@ -221,9 +224,24 @@ def encode(value: Any) -> Any:
     >>> encode((1.5, None))
     {'!': 'tuple', 'items': [1.5, None]}
     """
+    kind: type = type(value)
+    if kind in _PLAIN:  # most values, told apart first because every delivery encodes a thousand
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else {"!": repr(value)}
+    if kind is tuple:
+        return {"!": "tuple", "items": [encode(item) for item in value]}
+    names = _saved_fields(kind)
+    if names is not None:
+        held = {name: encode(getattr(value, name)) for name in names}
+        return {"!": "record", "type": tag_of(kind), "fields": held}
+    return _encode_other(value)
+
+
+def _encode_other(value: Any) -> Any:
     import numpy as np
 
-    if value is None or isinstance(value, bool | str):
+    if isinstance(value, bool | str):
         return value
     if isinstance(value, int | np.integer):
         return int(value)
@@ -242,10 +260,15 @@ def encode(value: Any) -> Any:
         return _encode_array(value)
     if hasattr(value, "indptr"):
         return _encode_sparse(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        held = {field.name: encode(getattr(value, field.name)) for field in fields(value) if is_saved(field)}
-        return {"!": "record", "type": tag_of(type(value)), "fields": held}
     raise NotEncodableError(f"{type(value).__qualname__} cannot be encoded")
+
+
+@cache
+def _saved_fields(kind: type) -> tuple[str, ...] | None:
+    """Return the names of the fields of a dataclass that are written; None for any other class."""
+    if not is_dataclass(kind) or issubclass(kind, _NOT_RECORDS) or hasattr(kind, "indptr"):
+        return None
+    return tuple(field.name for field in fields(kind) if is_saved(field))
 
 
 def decode(encoded: Any) -> Any:

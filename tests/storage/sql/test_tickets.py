@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -102,3 +103,37 @@ def test_a_turn_that_fails_gives_its_ticket_back(store: Store) -> None:
 def test_no_ticket_for_a_campaign_that_is_not_there(store: Store) -> None:
     with store.turn("none"):
         assert tickets(store) == 0
+
+
+class Line:
+    """A clock of its own and connections to a store where each of those ahead takes a turn of so many seconds."""
+
+    def __init__(self, ahead: int, turn: float) -> None:
+        self.now, self.looks = 0.0, 0
+        self._ahead, self._turn = ahead, turn
+
+    def ask(self, *_: Any) -> list[tuple[int]]:
+        self.looks += 1
+        return [(max(0, self._ahead - int(self.now / self._turn)),)]
+
+    def lightly(self, *_: Any) -> None:
+        """Renew a ticket."""
+
+    def time(self) -> float:
+        return self.now
+
+    monotonic = time
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.mark.parametrize("turn", [0.005, 0.01, 0.2])
+@pytest.mark.parametrize("ahead", [1, 2, 15, 63])
+def test_who_waits_looks_seldom_and_is_there_soon(ahead: int, turn: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looks of those who wait cost processor time that the others need for their turns."""
+    line = Line(ahead, turn)
+    monkeypatch.setattr(sql_store, "time", line)
+    sql_store.SqlStore(cast(Any, line))._wait_for("churn", 7)
+    assert 0.0 <= line.now - ahead * turn <= 0.5 * turn
+    assert line.looks <= 20 + ahead * turn / 0.2

@@ -103,15 +103,19 @@ TICKETS_HELD = CompiledSelect(
 )
 """A ticket for a campaign that has not expired."""
 
+_LAST_HASH = (
+    select(ENTRIES.c.hash)
+    .where(ENTRIES.c.campaign_id == CAMPAIGNS.c.id, ENTRIES.c.seq == CAMPAIGNS.c.seq)
+    .correlate(CAMPAIGNS)
+    .scalar_subquery()
+)
 PLACE = (
-    select(CAMPAIGNS.c.id, CAMPAIGNS.c.seq, select(META.c.version).scalar_subquery())
+    select(CAMPAIGNS.c.id, CAMPAIGNS.c.seq, _LAST_HASH, select(META.c.version).scalar_subquery())
     .where(CAMPAIGNS.c.name == _NAME)
     .with_for_update(of=CAMPAIGNS)
 )
-"""Lock a campaign until the end of the transaction; returns its id, its last entry number, and the version of the tables."""
-
-LINK = select(ENTRIES.c.hash).where(ENTRIES.c.campaign_id == _CAMPAIGN, ENTRIES.c.seq == bindparam("last"))
-"""The hash of the last entry, which the next one carries on."""
+"""Lock a campaign until the end of the transaction; returns its id, the number and the hash of its last entry, and the version of
+the tables. Where it waited for another transaction, the hash is that of before, and only of use if the number is."""
 
 MARK = select(ENTRIES.c.batch).where(ENTRIES.c.campaign_id == _CAMPAIGN, ENTRIES.c.seq == bindparam("first"))
 ADD_ENTRIES, ADD_ROWS, ADD_CHECKPOINT = insert(ENTRIES), insert(ROWS), insert(CHECKPOINTS)
@@ -150,12 +154,12 @@ class PreparedChange:
         ]
         self.summary = as_json(owner, summary=change.summary)
 
-    def write(self, connection: Connection, campaign: int) -> None:
-        """Write the change."""
+    def write(self, connection: Connection, campaign: int, last_hash: str = START) -> None:
+        """Write the change; its first entry carries on ``last_hash``, that of the last one in the log."""
         belongs = {"campaign_id": campaign}
         last = self.after + len(self.entries)
         if self.entries:
-            links = self._links(connection, campaign)
+            links = self._links(last_hash)
             entries = [belongs | entry | {"hash": link} for entry, link in zip(self.entries, links, strict=True)]
             connection.execute(statements.ADD_ENTRIES, entries)
         if self.change.rows:
@@ -181,11 +185,8 @@ class PreparedChange:
         else:
             connection.execute(statements.PUT_SUMMARY, facts)
 
-    def _links(self, connection: Connection, campaign: int) -> list[str]:
-        """Return the hash of each entry, which carries on that of the last one in the log."""
-        previous = START
-        if self.after:
-            previous = connection.scalar(statements.LINK, {"campaign": campaign, "last": self.after}) or START
+    def _links(self, previous: str) -> list[str]:
+        """Return the hash of each entry, of which the first carries on ``previous``."""
         links = []
         for content in self.contents:
             previous = linked(previous, content)
