@@ -26,7 +26,8 @@ NAMED, NUMBERED, CLOCK = "named like an id", "numbers the rows", "follows time"
 SAME = "is the same in all rows of a period"
 
 _ID_NAME = re.compile(
-    r"(?:.*[^a-z])?(?:id|uuid|guid|key|row|rownum|row_?(?:number|index)|row_?names?)|index|unnamed: ?\d+|", re.IGNORECASE
+    r"(?:.*[^a-z])?(?:id|uuid|guid|key|row|rownum|row_?(?:number|index)|row_?names?)|index|unnamed: ?\d+|",
+    re.IGNORECASE,
 )
 _NUMBER_NAME = re.compile(r".*(?:[^a-z](?:nr|no|num|number)|nummer)\W*", re.IGNORECASE)
 _ID_PART = re.compile(r"id.*|.*id", re.IGNORECASE)
