@@ -14,6 +14,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +79,8 @@ def main() -> None:
                     show(name, clients, load(port, clients, _status, SECONDS / 2), bare)
                     show(name, clients, load(port, clients, _again, SECONDS / 2), bare)
                     show(name, clients, load(port, clients, _period, SECONDS), bare)
-                show(name, WRITERS, load(port, WRITERS, _small, SECONDS), {})
+                for writers in (1, WRITERS):
+                    show(name, writers, load(port, writers, _small, SECONDS), {})
     quick = "/dev/shm" if Path("/dev/shm").is_dir() else None  # writing them is not what is measured
     with tempfile.TemporaryDirectory(dir=quick) as folder:
         many("SQLite", str(Path(folder) / "many.db"))
@@ -154,6 +156,7 @@ def _deliveries() -> list[bytes]:
 
 
 BODIES = _deliveries()
+DELIVERED = count()
 
 
 def _status(line: http.client.HTTPConnection, number: int, turn: int) -> list[tuple[str, float]]:
@@ -176,8 +179,9 @@ def _period(line: http.client.HTTPConnection, number: int, turn: int) -> list[tu
 
 
 def _small(line: http.client.HTTPConnection, number: int, turn: int) -> list[tuple[str, float]]:
-    """Deliver three rows to the one campaign of all clients, which stays open."""
-    rows = np.random.default_rng(1_000 * number + turn).normal(size=(3, FEATURES + 1)).round(6)
+    """Deliver three new rows to the one campaign of all clients, which stays open."""
+    del number, turn
+    rows = np.random.default_rng(next(DELIVERED)).normal(size=(3, FEATURES + 1)).round(6)
     body = json.dumps({"X": rows[:, 1:].tolist(), "y": rows[:, 0].tolist()}).encode()
     return [("same", send(line, "POST", "/api/campaigns/crowded/deliveries?final=false", body))]
 
@@ -217,21 +221,21 @@ def many(name: str, place: str) -> None:
         line.close()
 
 
-def begin(store: Store, count: int) -> None:
+def begin(store: Store, campaigns: int) -> None:
     """Begin the campaigns that clients work on."""
-    for number in range(count):
+    for number in range(campaigns):
         Campaign.create({"name": f"load-{number:02d}", "target": "y", "epsilon": 0.1, "seed": number}, storage=store)
     Campaign.create({"name": "crowded", "target": "y", "epsilon": 1e-4, "seed": 0}, storage=store).ask()
 
 
-def fill(store: Store, count: int) -> None:
+def fill(store: Store, campaigns: int) -> None:
     """Write so many campaigns that are alike but for their name."""
     Campaign.create({"name": "to-copy", "target": "y", "epsilon": 0.1, "seed": 0}, storage=store)
     (first,), head, saved = store.entries("to-copy"), store.head("to-copy"), store.checkpoint("to-copy")
     assert head is not None
     assert saved is not None
     text = zlib.decompress(saved[1])
-    for number in range(count):
+    for number in range(campaigns):
         name = f"many-{number:05d}"
         checkpoint = zlib.compress(text.replace(b"to-copy", name.encode()), 1)
         store.create(name, Change(entries=[first], checkpoint=checkpoint, summary=head.summary))

@@ -661,10 +661,15 @@ def _delivered_before(
 
 def _counted_delivery(store: Store, name: str, known_by: str) -> Entry | None:
     """Return the last delivery of a name that was neither forgotten nor undone."""
-    if store.find(name, "delivered", known_by) is None:
+    found = store.find(name, "delivered", known_by)
+    if found is None:
         return None
-    log = store.entries(name, kinds=("delivered", "forgotten", "undone"))
+    log = store.entries(name, kinds=("forgotten", "undone"))
     gone = undone_by(log)
+    withdrawn = {entry.body["period"] for entry in log if entry.kind == "forgotten" and entry.seq > found.seq}
+    if found.seq not in gone and found.body["period"] not in withdrawn:
+        return found
+    log = store.entries(name, kinds=("delivered", "forgotten", "undone"))
     last: Entry | None = None
     for entry in log:
         if entry.seq in gone:

@@ -42,6 +42,7 @@ class CampaignReader:
         self._name = name
         self._store = store
         self._handle = CampaignHandle(name, store, clock=clock, alike=partial(answers_alike, store, name))
+        self._lateness: tuple[CampaignState, Lateness | None] | None = None
 
     @classmethod
     def open(cls, name: str, *, storage: Any, clock: Callable[[], str] | None = None) -> Self:
@@ -116,7 +117,7 @@ class CampaignReader:
         if head is None:
             raise unknown_campaign(self._name, self._store)
         state = self._handle.load(head)
-        return status(state, updated_at=head.updated_at, lateness=lateness_of(self._store, state))
+        return status(state, updated_at=head.updated_at, lateness=self._lateness_of(state))
 
     def drawn(self) -> tuple[str, ...]:
         """Return the ids of the rows drawn for labelling in the open period."""
@@ -146,7 +147,14 @@ class CampaignReader:
 
     def lateness(self) -> Lateness | None:
         """Return how late the labels of the last periods arrived, and what that costs; None where they arrived in time."""
-        return lateness_of(self._store, self._handle.load())
+        return self._lateness_of(self._handle.load())
+
+    def _lateness_of(self, state: CampaignState) -> Lateness | None:
+        """Return how late labels arrived, read from the log once for each state."""
+        known = self._lateness
+        if known is None or known[0] is not state:
+            known = self._lateness = state, lateness_of(self._store, state)
+        return known[1]
 
     def annotators(self) -> AnnotatorReport | None:
         """Return how much of the noise is the annotators', and whether a second label or another row is the better buy.

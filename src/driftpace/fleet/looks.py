@@ -33,11 +33,15 @@ def with_decision(
     methods: Sequence[AdaptiveMethod], states: Sequence[AdaptiveMethodState]
 ) -> list[AdaptiveMethodState]:
     """Return states with the looks that asking for their orders takes, where these can be taken together."""
-    decided = [_rows_of(method, state, decided=state.gathered) for method, state in zip(methods, states, strict=True)]
+    due = [not method.delivering(state) for method, state in zip(methods, states, strict=True)]
+    decided = [
+        _rows_of(method, state, decided=state.gathered) if sized else []
+        for method, state, sized in zip(methods, states, due, strict=True)
+    ]
     states = _with_looks(methods, states, decided)
     ended = [  # a period that ends is looked at with all its rows too
-        _rows_of(method, state) if state.looks and state.gathered and _ends(method, state) else []
-        for method, state in zip(methods, states, strict=True)
+        _rows_of(method, state) if sized and state.looks and state.gathered and _ends(method, state) else []
+        for method, state, sized in zip(methods, states, due, strict=True)
     ]
     return _with_looks(methods, states, ended)
 

@@ -129,8 +129,13 @@ class MemoryStore:
 
     def find(self, name: str, kind: str, key: str) -> Entry | None:
         """Return the last entry of a kind with that key."""
-        matches = [entry for entry in self.entries(name, kinds=(kind,)) if entry.key == key]
-        return matches[-1] if matches else None
+        with self._lock:
+            record = self._campaigns.get(name)
+            log = [] if record is None else record.log
+            found = next(
+                ((entry, body) for entry, body in reversed(log) if (entry.kind, entry.key) == (kind, key)), None
+            )
+            return None if found is None else replace(found[0], body=json.loads(found[1]))
 
     def checkpoint(self, name: str) -> tuple[int, bytes] | None:
         """Return the number of the last entry and the checkpoint."""

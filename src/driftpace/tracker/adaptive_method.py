@@ -60,7 +60,6 @@ from driftpace.tracker.adaptive_order import (
     metric_outcome,
     next_order,
     planned_order,
-    undelivered,
 )
 from driftpace.tracker.blank_rows import blank_order, nothing_shown
 from driftpace.tracker.method import Folds, ModelMethod, TellEvent, check_classes, check_pool, require_order
@@ -168,8 +167,8 @@ class AdaptiveMethod(ModelMethod):
         """Return how many rows to bring next; the same answer until rows are delivered or withdrawn."""
         check_pool(state, pool)
         order = state.order
-        if order is not None and self.sized(state) and not self._settled(state):
-            order = undelivered(order, state.gathered)
+        if order is not None and self.delivering(state):
+            order = order.undelivered(state.gathered)
             state = replace(state, order=order)
         elif order is None or order.after != state.gathered:
             pool = (self.spec.pool if pool is None else pool) if order is None else order.pool
@@ -333,11 +332,12 @@ class AdaptiveMethod(ModelMethod):
         return audit_rows(count, adaptive.columns, decided, numbered)
 
     def sized(self, state: AdaptiveMethodState) -> bool:
-        """Whether an order is being delivered, or the period had all its orders; never where their number is not limited."""
-        orders, order = self.config.orders, state.order
-        if orders is None or order is None or order.placed == 0:
-            return False
-        return state.gathered < order.total or order.placed >= orders
+        """Whether an order is being delivered, or the period had all its orders."""
+        return state.order is not None and state.order.is_sized(state.gathered, self.config.orders)
+
+    def delivering(self, state: AdaptiveMethodState) -> bool:
+        """Whether an order is being delivered: it is complete before the period is sized again."""
+        return self.sized(state) and not self._settled(state)
 
     def _settled(self, state: AdaptiveMethodState) -> bool:
         """Whether the period had all its orders, and they were delivered."""

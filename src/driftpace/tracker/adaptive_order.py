@@ -313,15 +313,6 @@ def planned_order(
     )
 
 
-def undelivered(order: PeriodOrder, gathered: int) -> PeriodOrder:
-    """Return an order of which some rows were delivered: the others are still to come."""
-    if order.after == gathered:
-        return order
-    missing = order.total - gathered
-    rows = "row completes" if missing == 1 else "rows complete"
-    return replace(order, after=gathered, reason=f"{missing} more {rows} the order of {order.total - order.decided}")
-
-
 def in_pilot(adaptive: AdaptiveState, rows: int) -> bool:
     """Whether fewer rows were ever seen than an initial sample has: a model can pass through them and look certain."""
     return adaptive.memory.rows + rows < adaptive.pilot

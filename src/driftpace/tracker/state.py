@@ -102,6 +102,26 @@ class PeriodOrder:
             return replace(self, asked=asked, first=self.total)
         return replace(self, asked=asked, first=before.first, whole=self.whole or before.whole)
 
+    def is_sized(self, gathered: int, orders: int | None) -> bool:
+        """Whether it is being delivered, or the period had all its ``orders``: rows do not change the size of the period.
+
+        An order is delivered as a whole before the period is sized again: every look at part of it would be one more chance to
+        stop on rows that look better than they are. A period whose past has changed is sized again, unless the number of its
+        orders is limited and it had one.
+        """
+        limited = orders is not None and self.placed > 0
+        if gathered < self.total:
+            return limited or self.after >= 0
+        return limited and orders is not None and self.placed >= orders
+
+    def undelivered(self, gathered: int) -> "PeriodOrder":
+        """Return this order when some of its rows were delivered: the others are still to come."""
+        if self.after == gathered:
+            return self
+        missing = self.total - gathered
+        rows = "row completes" if missing == 1 else "rows complete"
+        return replace(self, after=gathered, reason=f"{missing} more {rows} the order of {self.total - self.decided}")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class RowLabels:

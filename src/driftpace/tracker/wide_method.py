@@ -246,7 +246,7 @@ class WideMethod(ModelMethod):
         check_pool(state, pool)
         order = state.order
         if order is not None and self.sized(state) and not self._settled(state):
-            order = _undelivered(order, state.gathered)
+            order = order.undelivered(state.gathered)
             state = replace(state, order=order)
         elif order is None or order.after != state.gathered:
             pool = (self.spec.pool if pool is None else pool) if order is None else order.pool
@@ -363,11 +363,8 @@ class WideMethod(ModelMethod):
         return audit_rows(count, min(wide.size, _FIRST_KEPT), decided)
 
     def sized(self, state: WideMethodState) -> bool:
-        """Whether an order is being delivered, or the period had all its orders; never where their number is not limited."""
-        orders, order = self.config.orders, state.order
-        if orders is None or order is None or order.placed == 0:
-            return False
-        return state.gathered < order.total or order.placed >= orders
+        """Whether an order is being delivered, or the period had all its orders."""
+        return state.order is not None and state.order.is_sized(state.gathered, self.config.orders)
 
     def _settled(self, state: WideMethodState) -> bool:
         return self.sized(state) and state.order is not None and state.gathered >= state.order.total
@@ -561,14 +558,6 @@ def _require_directions(spectrum: Spectrum) -> None:
             f"must have rows that differ, since the first rows show the directions; got {spectrum.rows} that do not.",
             name="X",
         )
-
-
-def _undelivered(order: PeriodOrder, gathered: int) -> PeriodOrder:
-    if order.after == gathered:
-        return order
-    missing = order.total - gathered
-    rows = "row completes" if missing == 1 else "rows complete"
-    return replace(order, after=gathered, reason=f"{missing} more {rows} the order of {order.total - order.decided}")
 
 
 def _report(period: int, order: PeriodOrder, gathered: int, risk: float, outcome: Outcome, **known: Any) -> StepReport:
