@@ -1,6 +1,5 @@
 """Orders that are delivered in pieces, with the question for the next one after each: nothing may depend on the pieces."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +35,9 @@ def followed(tracker: Tracker, loss: Loss, piece: int | None) -> list[Any]:
             tracker.tell(*drawn(loss, period, bought, bought + rows), final=False)
             bought += rows
             assert tracker.ask().samples == missing - rows or missing == rows
-        reports.append(replace(tracker.tell(), seconds=0.0))
+        report = tracker.tell()
+        assert report is not None
+        reports.append(report)
     return reports
 
 
