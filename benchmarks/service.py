@@ -81,6 +81,7 @@ def main() -> None:
                     show(name, clients, load(port, clients, _period, SECONDS), bare)
                 for writers in (1, WRITERS):
                     show(name, writers, load(port, writers, _small, SECONDS), {})
+    long_period()
     quick = "/dev/shm" if Path("/dev/shm").is_dir() else None  # writing them is not what is measured
     with tempfile.TemporaryDirectory(dir=quick) as folder:
         many("SQLite", str(Path(folder) / "many.db"))
@@ -157,6 +158,7 @@ def _deliveries() -> list[bytes]:
 
 BODIES = _deliveries()
 DELIVERED = count()
+DELIVERIES = (100, 400, 800, 1_200, 1_600)
 
 
 def _status(line: http.client.HTTPConnection, number: int, turn: int) -> list[tuple[str, float]]:
@@ -193,6 +195,30 @@ def _bare_status(line: http.client.HTTPConnection, number: int, turn: int) -> li
 
 def _bare_tell(line: http.client.HTTPConnection, number: int, turn: int) -> list[tuple[str, float]]:
     return [("tell", send(line, "POST", f"/load-{number:02d}", BODIES[turn % len(BODIES)]))]
+
+
+def long_period() -> None:
+    """Print the processor time of deliveries to a period that has many already, on a handle in use and on one just opened."""
+    print("SQLite, by the library: processor ms of a delivery of three rows after others in the same period")
+    rng = np.random.default_rng(0)
+
+    def tell(campaign: Campaign) -> float:
+        began = time.process_time()
+        campaign.tell(rng.normal(size=(3, FEATURES)), rng.normal(size=3), final=False)
+        return 1e3 * (time.process_time() - began)
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(str(Path(folder) / "long.db"))
+        begin(store, 0)
+        campaign = Campaign.open("crowded", storage=store)
+        spent: list[float] = []
+        for before in DELIVERIES:
+            spent += [tell(campaign) for _ in range(before - len(spent))]
+            other = open_store(store.url)
+            fresh = tell(Campaign.open("crowded", storage=other))
+            other.close()
+            print(f"  after {before:5,}: {np.median(spent[-50:]):6.1f}, the first of a fresh handle {fresh:6.1f}")
+        store.close()
 
 
 def many(name: str, place: str) -> None:
