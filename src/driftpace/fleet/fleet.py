@@ -624,11 +624,11 @@ class Fleet:
         def observed(names: Sequence[str]) -> list[Observed]:
             known = self._observed
             new = [name for name in names if not (name in known and known[name].of(segments[name]))]
-            first = [name for name in new if not segments[name].has_past]
-            later = [name for name in new if segments[name].has_past]  # that takes less time than to send them
-            for executor, some in ((self._executor, first), (LocalExecutor(), later)):
-                work = [SegmentWork(method=self._method_of(name, encoding), segment=segments[name]) for name in some]
-                chunks = [tuple(work[at : at + CHUNK]) for at in range(0, len(work), CHUNK)]
+            every = {name: SegmentWork(method=self._method_of(name, encoding), segment=segments[name]) for name in new}
+            here = {name for name, one in every.items() if one.segment.has_past or is_light(one)}
+            for executor, there in ((self._executor, True), (LocalExecutor(), False)):
+                some = [name for name in new if (name not in here) is there]
+                chunks = [tuple(every[name] for name in some[at : at + CHUNK]) for at in range(0, len(some), CHUNK)]
                 done = [one for chunk in executor.map(observe, chunks) for one in chunk]
                 for name, one in zip(some, done, strict=True):
                     known[name] = KnownRows.of_segment(segments[name], one)
