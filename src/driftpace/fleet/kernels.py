@@ -635,7 +635,7 @@ def view_moments(s: int, blocks: IntArray, block: int, looks: Looks, center: Flo
 def fit_rows(
     past: Past, rows: Rows, constants: Constants, s: int, noise: float, totals: FloatArray, looks: Looks
 ) -> bool:
-    """Fill in the fit of the rows of a segment, whose coordinates and views are there; ``totals`` are the variances of the views."""
+    """Fill in the fit of the rows of a segment after its coordinates and views, whose variances are ``totals``."""
     blocks, penalty = past.blocks, past.penalty[s]
     size, number = len(penalty), len(blocks) - 1
     first, last = rows.starts[s], rows.starts[s + 1]
