@@ -157,6 +157,7 @@ class Fleet:
         self._keys: tuple[str, ...] = ()
         self._demands: dict[str, Demand] = {}
         self._observed: dict[str, KnownRows] = {}
+        self._with_features: AdaptiveMethod | None = None
         self._add(segment_names(segments, "Fleet"))
 
     def fit_pool(self, pool: Any) -> None:
@@ -540,7 +541,7 @@ class Fleet:
         fleet._encoding, fleet._segments = state.encoding, dict(state.segments)
         fleet._period, fleet._keys, fleet._demands = state.period, state.keys, {}
         fleet._budget, fleet._spent, fleet._share = state.budget, state.spent, state.share
-        fleet._borrowing, fleet._observed = state.borrowing, {}
+        fleet._borrowing, fleet._observed, fleet._with_features = state.borrowing, {}, None
         fleet._executor = open_executor(executor, owner="Fleet")
         fleet._progress = checked_progress(progress)
         return fleet
@@ -715,9 +716,17 @@ class Fleet:
         encoding = self._encoding if encoding is None else encoding
         method = self._method
         if encoding is not None and method.spec.features is None:
-            method = replace(method, spec=replace(method.spec, features=len(encoding.names)))
+            method = self._with_columns(len(encoding.names))
         epsilon = self._epsilons.get(name)
         return method if epsilon is None else replace(method, config=replace(method.config, epsilon=epsilon))
+
+    def _with_columns(self, features: int) -> AdaptiveMethod:
+        """Return the method of segments whose number of columns is known; made once, since each batch takes it many times."""
+        made = self._with_features
+        if made is None or made.spec.features != features:
+            made = replace(self._method, spec=replace(self._method.spec, features=features))
+            self._with_features = made
+        return made
 
     def _order(self, name: str, segment: Segment) -> SegmentOrder:
         order = segment.state.order
