@@ -68,6 +68,8 @@ def run(name: str, count: int, rows: int) -> None:
     """Print a line for mlforecast and one for each of two periods of a fleet."""
     executor: Any = open_executor(name, workers=None if name == "local" else 2)
     list(executor.map(abs, range(4)))
+    if name == "ray":
+        import_module("fugue_ray.registry")
     engine = {"local": None, "dask": getattr(executor, "client", None), "ray": "ray"}[name]
     spread(series(4, rows), engine)
     frame = series(count, rows)

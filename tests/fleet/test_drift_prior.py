@@ -57,25 +57,13 @@ def test_another_prior_keeps_what_rows_said_and_can_be_taken_back() -> None:
     assert np.allclose(twice.shares, there.shares, rtol=1e-12)
 
 
-def test_what_no_segment_does_is_ruled_out_up_to_the_part_of_the_default_that_is_kept() -> None:
-    seen = np.full((60, len(DEFAULT)), 1e-6)
-    seen[:, 3:6] = 1.0
-    learned = learn_drift([bank_with(one) for one in seen])
+def test_what_all_segments_show_becomes_the_prior_and_a_part_of_the_default_is_kept() -> None:
+    learned = learn_drift([bank_with(one) for one in likelihoods(60, 3, 30.0)])
     priors = np.exp(learned.priors)
     assert np.allclose(priors.sum(axis=1), 1.0)
-    assert (priors[:, 3:6].sum(axis=1) > 0.98 * (1.0 - KEPT)).all()
+    assert (priors[:, 3] > 0.99 * (1.0 - KEPT)).all()
     assert (priors >= KEPT * DEFAULT * (1.0 - 1e-12)).all()
     assert not learned.freed.any()
-
-
-def test_a_rare_kind_is_as_probable_against_the_usual_one_as_by_default() -> None:
-    """Of a hundred segments ten stand still no longer: their drift is rare, but not ruled out."""
-    still, moves = 0, 11
-    seen = np.full((100, len(DEFAULT)), 1e-6)
-    seen[:90, still] = seen[90:, moves] = 1.0
-    priors = np.exp(learn_drift([bank_with(one) for one in seen]).priors)
-    assert np.allclose(priors[:, moves] / priors[:, still], DEFAULT[moves] / DEFAULT[still], rtol=1e-6)
-    assert (priors[:, still] > 2.0 * DEFAULT[still]).all()
 
 
 def test_a_prior_does_not_depend_on_which_one_was_lent_before() -> None:
@@ -133,15 +121,15 @@ def test_without_the_default_an_odd_segment_would_need_far_more_evidence() -> No
 
 
 def test_a_segment_of_which_little_is_known_keeps_much_of_the_default() -> None:
-    """A segment that begins to move needs at most twice the evidence that it needs alone."""
+    """A segment that begins to move needs at most 1/0.3 times the evidence that it needs alone."""
     banks = [*(bank_with(one) for one in likelihoods(60, 0, 50.0)), bank_with(np.ones(len(DEFAULT)))]
     learned = learn_drift(banks)
     assert np.exp(learned.priors[-1, 0]) > 0.4
     assert not learned.freed[-1]
     moves = np.arange(len(DEFAULT)) != 0
-    assert (np.exp(learned.priors[-1]) >= 0.5 * DEFAULT)[moves].all()
+    assert (np.exp(learned.priors[-1]) >= 0.3 * DEFAULT)[moves].all()
     sure = learn_drift(banks, kept=0.05)  # the control
-    assert (np.exp(sure.priors[-1]) < 0.5 * DEFAULT)[moves].all()
+    assert (np.exp(sure.priors[-1]) < 0.3 * DEFAULT)[moves].all()
 
 
 @pytest.mark.parametrize(("jumps", "many"), [(0.0, False), (3.0, True)])
@@ -167,5 +155,5 @@ def test_the_learned_prior_finds_what_part_of_the_segments_moves() -> None:
     quiet = np.array([bank.shares[slow].sum() for bank in after])
     before = np.array([bank.shares[slow].sum() for bank in banks])
     assert quiet[~moves].mean() > before[~moves].mean() + 0.05  # what stands still is known sooner
-    assert quiet[moves].mean() < 1.05 * before[moves].mean()  # and what moves is taken for it no more than it is alone
+    assert quiet[moves].mean() < 0.1  # and what moves is not taken for it
     assert np.exp(learned.priors).mean(axis=0)[slow].sum() == pytest.approx(0.7, abs=0.2)

@@ -1,18 +1,13 @@
 """How segments drift, learned from all of them: the prior of drift models and of jumps that each segment has.
 
 The shares of a bank are prior times likelihood, so the likelihood that the rows of segment s give to drift model j is
-l_sj = w_sj/pi_sj. The shares of the fleet are found by EM,
+l_sj = w_sj/pi_sj. The prior of the fleet is found by EM,
 
-    w_sj = pi_j l_sj / sum_i pi_i l_si,      pi_j <- (1 - q) mean_s w_sj + q default_j,      q = 0.08
+    w_sj = pi_j l_sj / sum_i pi_i l_si,      pi_j <- (1 - k) mean_s w_sj + k default_j,
 
-over segments of other folds, since its own rows count in its likelihood. What a segment is lent is not pi: in a fleet of which
-one segment in twenty moves, that would make each of them believe for long that it stands still. The fleet rules out what no
-segment does, and makes nothing that some do less probable than it is by default,
-
-    (1 - k) min(pi_j, default_j)/sum_i min(pi_i, default_i) + k default_j,      k = 0.5
-
-A segment whose rows speak so much against pi that it is probably none of the fleet's kind has the default again, and is called
-freed.
+over segments of other folds, since its own rows count in its likelihood. Much of the default is kept, k = 0.3: a prior that is
+right on average is too sure of the few segments that move, and of those that begin to. A segment whose rows speak so much against
+the prior with k = 0.08 that it is probably none of the fleet's kind has the default again, and is called freed.
 """
 
 from collections.abc import Sequence
@@ -24,14 +19,11 @@ from driftpace.adaptive.bank import JUMPS, Bank
 from driftpace.adaptive.models import drift_models
 from driftpace.typing import BoolArray, FloatArray
 
-KEPT = 0.5
+KEPT = 0.3
 """The least share of the default in the prior of a segment."""
 
-KEPT_JUMPS = 0.3
-"""The least share of the default in the chance of a jump."""
-
 NONE_OF_ITS_KIND = 0.08
-"""The share of segments that are expected to be none of the fleet's kind, q above."""
+"""The least share of segments that are expected to be none of the fleet's kind."""
 
 FEW = 2.0
 """The default counts for so many segments in small fleets."""
@@ -75,11 +67,11 @@ def learn_drift(banks: Sequence[Bank], *, kept: float = KEPT, free: bool = True)
     kept, strange = max(kept, few) if kept else 0.0, max(NONE_OF_ITS_KIND, few)
     likelihood = np.array([bank.shares * np.exp(-bank.models.prior) for bank in banks])
     likelihood /= np.maximum(likelihood.max(axis=1, keepdims=True), _LEAST)
-    kind = _of_others(likelihood, default, strange)
+    others, kind = _of_others(likelihood, default, kept), _of_others(likelihood, default, strange)
     by_default, by_fleet = likelihood @ default, np.einsum("sj,sj->s", likelihood, kind)
     odd = strange * by_default / np.maximum(strange * by_default + (1.0 - strange) * by_fleet, _LEAST)
-    priors = (1.0 - kept) * _without_what_none_does(kind, default) + kept * default
-    expected = _expected_jumps(banks, max(KEPT_JUMPS, few))
+    priors = (1.0 - kept) * others + kept * default
+    expected = _expected_jumps(banks, kept)
     if free:
         freed = odd >= ODD
         priors[freed], expected[freed] = default, np.maximum(expected[freed], JUMPS[0])
@@ -95,12 +87,6 @@ def lend_drift(banks: Sequence[tuple[Bank, ...]]) -> tuple[list[tuple[tuple[Floa
         odd = np.maximum(odd, learned.odd)
         blocks.append(list(zip(learned.priors, learned.expected_jumps.tolist(), strict=True)))
     return list(zip(*blocks, strict=True)), odd
-
-
-def _without_what_none_does(shares: FloatArray, default: FloatArray) -> FloatArray:
-    """Return the default without the models that have a smaller share in the fleet; none of the others gains on another."""
-    least = np.minimum(shares, default)
-    return np.asarray(least / least.sum(axis=1, keepdims=True))
 
 
 def _of_others(likelihood: FloatArray, default: FloatArray, kept: float) -> FloatArray:
