@@ -1,5 +1,6 @@
 """Each segment of a fleet is a tracker of its own, whatever the order of the rows and whoever does the work."""
 
+import gc
 import pickle
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,31 @@ def test_segments_are_sent_only_where_work_takes_longer_than_sending(loss: Linea
         counting.items = 0
         run(fleet, shop, 1, labelled)
         assert (counting.items > 0) is sent
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_garbage_collector_is_paused_and_left_as_it_was(enabled: bool) -> None:
+    seen: list[bool] = []
+    fleet = Fleet(
+        SquaredLoss(),
+        epsilon=0.1,
+        segment="store",
+        target="sales",
+        segments=STORES,
+        progress=lambda *_: seen.append(gc.isenabled()),
+    )
+    before = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        fleet.ask()
+        assert gc.isenabled() is enabled
+        with pytest.raises(DataError):
+            fleet.tell({"store": ["Oslo"]})
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert seen
+    assert not any(seen)
 
 
 def test_asking_again_changes_nothing_until_rows_are_told() -> None:

@@ -14,6 +14,7 @@ from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.executors import LocalExecutor, open_executor
 from driftpace.fleet.borrowing import Borrowing, Observe, Segments, parts_of
 from driftpace.fleet.budget import BudgetShare, FleetBudget, budget_of, shared_orders
+from driftpace.fleet.collection import without_collection
 from driftpace.fleet.lent import with_lent
 from driftpace.fleet.observed import KnownRows, Observed, observe
 from driftpace.fleet.parameters import checked_progress, columns_of, method_of, targets_of
@@ -190,6 +191,7 @@ class Fleet:
         """
         self._add(segment_names(segments, "Fleet.add"))
 
+    @without_collection()
     def ask(self, *, pool: int | Mapping[str, int] | None = None) -> FleetOrders:
         """Return how many rows of each segment to label next, and why.
 
@@ -299,6 +301,7 @@ class Fleet:
             name: replace(segment, state=segment.state.without_order()) for name, segment in self._segments.items()
         }
 
+    @without_collection()
     def tell(
         self,
         frame: Any = None,
