@@ -23,7 +23,7 @@ NAMES = (
 )
 """Run when no name is given. synthetic_study takes hours, any_target several, any_model up to one, batches one hour, classes half
 an hour, orders, choice, fleet, absolute_targets, splines and class_worlds a quarter, late, alarm, alarm_tables, target_worlds,
-wide, wide_classes, fleet_speed, fleet_page and fleet_budget some minutes: run them by name, or with make study."""
+wide, wide_classes, fleet_speed, fleet_peers, fleet_page and fleet_budget some minutes: run them by name, or with make study."""
 
 
 def main() -> None:

@@ -17,19 +17,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from driftpace import Fleet, SquaredLoss
+from driftpace import Fleet, LogisticLoss, SquaredLoss
 from driftpace.executors import open_executor
 from driftpace.fleet import FleetOrders
 from driftpace.typing import FloatArray
 
 COLUMNS = 10
+LOSSES = {"squared": SquaredLoss(), "logistic": LogisticLoss(l2=0.01)}
 PACKAGES = {"local": "driftpace", "processes": "joblib", "dask": "distributed", "ray": "ray", "spark": "pyspark"}
 
 
 class Stores:
-    """Stores whose coefficients walk slowly."""
+    """Stores whose coefficients walk slowly; with ``classes`` their targets are above or below zero."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, *, classes: bool = False) -> None:
+        self.classes = classes
         self.rng = np.random.default_rng(0)
         self.names = np.array([f"s{number:06d}" for number in range(count)])
         self.coef: FloatArray = self.rng.standard_normal((count, COLUMNS + 1))
@@ -40,8 +42,9 @@ class Stores:
         X = self.rng.standard_normal((len(store), COLUMNS))
         level = self.coef[store, 0] + np.einsum("ij,ij->i", X, self.coef[store, 1:])
         frame = {f"x{column}": X[:, column] for column in range(COLUMNS)}
+        sales = level + self.rng.standard_normal(len(store))
         return pd.DataFrame(
-            {"store": self.names[store], **frame, "sales": level + self.rng.standard_normal(len(store))}
+            {"store": self.names[store], **frame, "sales": (sales > 0.0).astype(float) if self.classes else sales}
         )
 
     def next_period(self) -> None:
@@ -54,30 +57,30 @@ def period(fleet: Fleet, stores: Stores) -> dict[str, Any]:
     seconds = processor = 0.0
     rows = batches = 0
     while True:
-        began, used = time.perf_counter(), _processor()
+        began, used = time.perf_counter(), processor_seconds()
         orders = fleet.ask()
-        seconds, processor = seconds + time.perf_counter() - began, processor + _processor() - used
+        seconds, processor = seconds + time.perf_counter() - began, processor + processor_seconds() - used
         if not orders.samples:
             break
         frame = stores.label(orders)
-        began, used = time.perf_counter(), _processor()
+        began, used = time.perf_counter(), processor_seconds()
         fleet.tell(frame, final=False)
-        seconds, processor = seconds + time.perf_counter() - began, processor + _processor() - used
+        seconds, processor = seconds + time.perf_counter() - began, processor + processor_seconds() - used
         rows, batches = rows + len(frame), batches + 1
-    began, used = time.perf_counter(), _processor()
+    began, used = time.perf_counter(), processor_seconds()
     fleet.tell()
-    seconds, processor = seconds + time.perf_counter() - began, processor + _processor() - used
+    seconds, processor = seconds + time.perf_counter() - began, processor + processor_seconds() - used
     stores.next_period()
     return {"seconds": seconds, "processor": processor, "rows": rows, "batches": batches}
 
 
-def run(count: int, name: str, workers: int, periods: int, *, borrow: bool) -> None:
+def run(count: int, name: str, workers: int, periods: int, *, loss: str, borrow: bool) -> None:
     """Print a line for each period of a fleet, and one for saving it."""
     executor = open_executor(name, workers=None if name == "local" else workers)
     list(executor.map(_warm, range(workers)))
-    stores = Stores(count)
+    stores = Stores(count, classes=loss == "logistic")
     fleet = Fleet(
-        SquaredLoss(),
+        LOSSES[loss],
         epsilon=0.1,
         segment="store",
         target="sales",
@@ -123,7 +126,7 @@ def _warm(_: int) -> int:
     return os.getpid()
 
 
-def _processor() -> float:
+def processor_seconds() -> float:
     """Return the processor seconds of this process and of those that it has started, ended ones included."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     ticks = sum(int(one[11]) + int(one[12]) for one in _children().values())
@@ -157,6 +160,9 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--executor", nargs="+", default=["local", "processes"], choices=list(PACKAGES))
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--periods", type=int, default=3)
+    parser.add_argument(
+        "--loss", default="squared", choices=list(LOSSES), help="looks by the squared loss are not sent"
+    )
     parser.add_argument("--borrow", action="store_true", help="segments learn from each other")
     given = parser.parse_args(arguments)
     head = ("segments", "executor", "workers", "period", "rows", "batches", "s", "CPU s", "CPU ms/segment", "MB")
@@ -167,4 +173,4 @@ def main(arguments: Sequence[str] = ()) -> None:
                 print(f"{name}: {PACKAGES[name]} is not installed")
                 continue
             for workers in [1] if name == "local" else given.workers:
-                run(count, name, workers, given.periods, borrow=given.borrow)
+                run(count, name, workers, given.periods, loss=given.loss, borrow=given.borrow)

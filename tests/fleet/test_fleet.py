@@ -1,5 +1,6 @@
 """Each segment of a fleet is a tracker of its own, whatever the order of the rows and whoever does the work."""
 
+import gc
 import pickle
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from driftpace import Fleet, LogisticLoss, SmoothedHinge, SoftmaxLoss, SquaredLoss, Tracker
 from driftpace.errors import DataError, ParameterError, ProtocolError, StateFileError
 from driftpace.fleet import FleetOrders
+from driftpace.fleet import fleet as fleet_module
 from driftpace.losses.linear import LinearLoss
 from driftpace.records import Outcome
 from tests.fleet.stores import STORES, Shop, new_fleet, run, same
@@ -72,7 +74,7 @@ def test_the_order_of_rows_of_different_segments_and_the_kind_of_frame_change_no
     assert same(plain, arrow)
 
 
-def test_an_engine_that_works_elsewhere_gives_the_same_bits() -> None:
+def test_an_engine_that_works_elsewhere_gives_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     class Elsewhere:
         def map(self, function: Any, items: Any) -> list[Any]:
             send = [pickle.dumps((function, item)) for item in items]
@@ -83,6 +85,7 @@ def test_an_engine_that_works_elsewhere_gives_the_same_bits() -> None:
             return done[::-1]
 
     here, there = new_fleet(), new_fleet(executor=Elsewhere())
+    monkeypatch.setattr(fleet_module, "is_light", lambda _: False)  # or squared losses are worked on here
     run(here, Shop(), 2)
     run(there, Shop(), 2)
     assert same(here, there)
@@ -104,11 +107,35 @@ def test_segments_are_sent_only_where_work_takes_longer_than_sending(loss: Linea
     def labelled(frame: pd.DataFrame) -> pd.DataFrame:
         return frame.assign(sales=(frame["sales"] > 0.0).astype(float)) if sent else frame
 
-    run(fleet, shop, 1, labelled)
-    assert counting.items
-    counting.items = 0
-    run(fleet, shop, 1, labelled)
-    assert (counting.items > 0) is sent
+    for _ in range(2):
+        counting.items = 0
+        run(fleet, shop, 1, labelled)
+        assert (counting.items > 0) is sent
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_garbage_collector_is_paused_and_left_as_it_was(enabled: bool) -> None:
+    seen: list[bool] = []
+    fleet = Fleet(
+        SquaredLoss(),
+        epsilon=0.1,
+        segment="store",
+        target="sales",
+        segments=STORES,
+        progress=lambda *_: seen.append(gc.isenabled()),
+    )
+    before = gc.isenabled()
+    try:
+        (gc.enable if enabled else gc.disable)()
+        fleet.ask()
+        assert gc.isenabled() is enabled
+        with pytest.raises(DataError):
+            fleet.tell({"store": ["Oslo"]})
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert seen
+    assert not any(seen)
 
 
 def test_asking_again_changes_nothing_until_rows_are_told() -> None:

@@ -79,6 +79,9 @@ class NoiseEstimate:
     units: float
 
 
+_UNKNOWN = NoiseEstimate(mean=0.0, error=0.0, best_loss=0.0, best_loss_error=0.0, rows=0.0, units=0.0)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class NoiseMemory:
     """Sums that forget at ``rates``, and how probable each rate is.
@@ -134,9 +137,11 @@ class NoiseMemory:
 
     def estimate(self) -> NoiseEstimate:
         """Return what all rates together know; standard errors include how far the rates disagree."""
+        if len(self.rates) == 1:
+            return _known(*self._each())
         each, shares = self._each(), self.shares.tolist()
         if any(sums.rows <= 0.0 for sums in each):
-            return NoiseEstimate(mean=0.0, error=0.0, best_loss=0.0, best_loss_error=0.0, rows=0.0, units=0.0)
+            return _UNKNOWN
         means = [sums.total / sums.rows for sums in each]
         losses = [sums.losses / sums.rows for sums in each]
         relative = [sums.spread / sums.units for sums in each]
@@ -150,6 +155,22 @@ class NoiseMemory:
             rows=sum(share * sums.rows for share, sums in zip(shares, each, strict=True)),
             units=sum(share * sums.units for share, sums in zip(shares, each, strict=True)),
         )
+
+
+def _known(sums: NoiseSums) -> NoiseEstimate:
+    """Return what sums at a single rate know."""
+    if sums.rows <= 0.0:
+        return _UNKNOWN
+    units = sums.units
+    mean, loss, relative = sums.total / sums.rows, sums.losses / sums.rows, sums.spread / units
+    return NoiseEstimate(
+        mean=mean,
+        error=math.sqrt(relative * mean * mean),
+        best_loss=loss,
+        best_loss_error=math.sqrt(relative * loss * loss),
+        rows=sums.rows,
+        units=units,
+    )
 
 
 def _prior(rates: tuple[float, ...]) -> FloatArray:

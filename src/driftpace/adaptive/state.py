@@ -86,8 +86,15 @@ LEAST_SHARE = 0.001
 APPEARS = 0.02
 """What bands that explained nothing may explain after a jump, as a share of what the model explains."""
 
-_ROUNDS = 4
-_VAGUE = 4.0
+FIRST_ROUNDS = 4
+"""Rounds in which the noise of a first period is found."""
+
+SETTLED = 1e-3
+"""The relative change of the noise at which it is found."""
+
+VAGUE = 4.0
+"""The prior variance of a first model of which nothing is known, in units of what its first rows vary by."""
+
 _NEARER = 4.0 ** -np.arange(9)
 """How near a start that is expected to be right may be, as shares of the variance of one of which nothing is known."""
 
@@ -340,22 +347,22 @@ def _judge_first(config: AdaptiveConfig, state: AdaptiveState, rows: DesignRows)
         memory = replace(memory, noise=memory.noise.with_rows(state.expected.noise))
     noise = early
     fit: AdaptiveFit | None = None
-    for _ in range(_ROUNDS):
+    for _ in range(FIRST_ROUNDS):
         start = white.white(state.model)
         vague = state.parts[: len(state.parts) - len(state.bands)] if state.expanded else state.parts
         views = (
-            _first_views(config, start, vague, _VAGUE * early)
+            _first_views(config, start, vague, VAGUE * early)
             if state.expected is None
-            else state.expected.views(start, vague, _VAGUE * early)
+            else state.expected.views(start, vague, VAGUE * early)
         )
         if len(vague) < len(state.parts):
             views += first_bands(start, state.parts[len(vague) :], early, fit)
         fit = fit_period(rows, memory, white, views, state.parts, noise, floor=floor, margin=config.noise_margin)
         if rows.quadratic and rows.effective < state.pilot:
-            fit = _with_all_as_noise(fit, _level_free(state, rows, white, floor))
+            fit = with_all_as_noise(fit, state, rows, floor)
             noise = fit.noise
             break
-        settled = rows.quadratic and abs(fit.noise - noise) <= 1e-3 * noise
+        settled = rows.quadratic and abs(fit.noise - noise) <= SETTLED * noise
         noise = fit.noise
         if settled:
             break
@@ -433,8 +440,9 @@ def _with_noise_at_most(fit: AdaptiveFit, most: float) -> AdaptiveFit:
     )
 
 
-def _with_all_as_noise(fit: AdaptiveFit, most: float) -> AdaptiveFit:
+def with_all_as_noise(fit: AdaptiveFit, state: AdaptiveState, rows: DesignRows, floor: float) -> AdaptiveFit:
     """Return a look at so few rows that a model passes through them: their noise is all that they show, not what is left."""
+    most = _level_free(state, rows, fit.coordinates, floor)
     if most <= fit.noise:
         return fit
     upper = max(fit.noise_upper, most)

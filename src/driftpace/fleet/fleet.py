@@ -14,6 +14,7 @@ from driftpace.errors import DataError, ParameterError, ProtocolError
 from driftpace.executors import LocalExecutor, open_executor
 from driftpace.fleet.borrowing import Borrowing, Observe, Segments, parts_of
 from driftpace.fleet.budget import BudgetShare, FleetBudget, budget_of, shared_orders
+from driftpace.fleet.collection import without_collection
 from driftpace.fleet.lent import with_lent
 from driftpace.fleet.observed import KnownRows, Observed, observe
 from driftpace.fleet.parameters import checked_progress, columns_of, method_of, targets_of
@@ -157,6 +158,7 @@ class Fleet:
         self._keys: tuple[str, ...] = ()
         self._demands: dict[str, Demand] = {}
         self._observed: dict[str, KnownRows] = {}
+        self._with_features: AdaptiveMethod | None = None
         self._add(segment_names(segments, "Fleet"))
 
     def fit_pool(self, pool: Any) -> None:
@@ -189,6 +191,7 @@ class Fleet:
         """
         self._add(segment_names(segments, "Fleet.add"))
 
+    @without_collection()
     def ask(self, *, pool: int | Mapping[str, int] | None = None) -> FleetOrders:
         """Return how many rows of each segment to label next, and why.
 
@@ -298,6 +301,7 @@ class Fleet:
             name: replace(segment, state=segment.state.without_order()) for name, segment in self._segments.items()
         }
 
+    @without_collection()
     def tell(
         self,
         frame: Any = None,
@@ -540,7 +544,7 @@ class Fleet:
         fleet._encoding, fleet._segments = state.encoding, dict(state.segments)
         fleet._period, fleet._keys, fleet._demands = state.period, state.keys, {}
         fleet._budget, fleet._spent, fleet._share = state.budget, state.spent, state.share
-        fleet._borrowing, fleet._observed = state.borrowing, {}
+        fleet._borrowing, fleet._observed, fleet._with_features = state.borrowing, {}, None
         fleet._executor = open_executor(executor, owner="Fleet")
         fleet._progress = checked_progress(progress)
         return fleet
@@ -624,11 +628,11 @@ class Fleet:
         def observed(names: Sequence[str]) -> list[Observed]:
             known = self._observed
             new = [name for name in names if not (name in known and known[name].of(segments[name]))]
-            first = [name for name in new if not segments[name].has_past]
-            later = [name for name in new if segments[name].has_past]  # that takes less time than to send them
-            for executor, some in ((self._executor, first), (LocalExecutor(), later)):
-                work = [SegmentWork(method=self._method_of(name, encoding), segment=segments[name]) for name in some]
-                chunks = [tuple(work[at : at + CHUNK]) for at in range(0, len(work), CHUNK)]
+            every = {name: SegmentWork(method=self._method_of(name, encoding), segment=segments[name]) for name in new}
+            here = {name for name, one in every.items() if one.segment.has_past or is_light(one)}
+            for executor, there in ((self._executor, True), (LocalExecutor(), False)):
+                some = [name for name in new if (name not in here) is there]
+                chunks = [tuple(every[name] for name in some[at : at + CHUNK]) for at in range(0, len(some), CHUNK)]
                 done = [one for chunk in executor.map(observe, chunks) for one in chunk]
                 for name, one in zip(some, done, strict=True):
                     known[name] = KnownRows.of_segment(segments[name], one)
@@ -715,9 +719,17 @@ class Fleet:
         encoding = self._encoding if encoding is None else encoding
         method = self._method
         if encoding is not None and method.spec.features is None:
-            method = replace(method, spec=replace(method.spec, features=len(encoding.names)))
+            method = self._with_columns(len(encoding.names))
         epsilon = self._epsilons.get(name)
         return method if epsilon is None else replace(method, config=replace(method.config, epsilon=epsilon))
+
+    def _with_columns(self, features: int) -> AdaptiveMethod:
+        """Return the method of segments whose number of columns is known; made once, since each batch takes it many times."""
+        made = self._with_features
+        if made is None or made.spec.features != features:
+            made = replace(self._method, spec=replace(self._method.spec, features=features))
+            self._with_features = made
+        return made
 
     def _order(self, name: str, segment: Segment) -> SegmentOrder:
         order = segment.state.order

@@ -1,7 +1,7 @@
 """Compiled looks at the periods of many segments.
 
-They compute what :func:`driftpace.adaptive.state.judge` computes for the squared loss after a first period, up to rounding, one
-segment after the other: the bits of a segment do not depend on which others are there.
+They compute what :func:`driftpace.adaptive.state.judge` computes for the squared loss, up to rounding, one segment after the
+other: the bits of a segment do not depend on which others are there.
 """
 
 import math
@@ -16,16 +16,12 @@ from driftpace.typing import BoolArray, FloatArray, IntArray
 _NOTHING = 1e-300
 
 
-class Known(NamedTuple):
-    """What segments know before the rows of their period; the first axis of each array is that of the segments.
+class Past(NamedTuple):
+    """What is remembered of earlier rows of segments; the first axis of each array is that of the segments.
 
-    Banks are (segments, blocks, models), their means (segments, models, coordinates), the blocks side by side. ``noise`` has the
-    five sums of the noise memory, ``record`` (segments, blocks, 2) the weight and total of the record of prediction errors, and
-    ``errors`` (segments, blocks, sizes) how likely each of ``error_sizes`` is.
+    ``noise`` has the five sums of the noise memory, ``blocks`` where the blocks of coordinates begin and end.
     """
 
-    model: FloatArray
-    inverse: FloatArray
     penalty: FloatArray
     hessian: FloatArray
     hessian_rows: FloatArray
@@ -33,6 +29,32 @@ class Known(NamedTuple):
     score_rows: FloatArray
     noise: FloatArray
     floor: FloatArray
+    blocks: IntArray
+
+
+class Starts(NamedTuple):
+    """What is expected of segments before their first rows: a model, and (segments, blocks, components) variances about it.
+
+    Where nothing is expected a variance is infinite; ``shares`` are how probable components are.
+    """
+
+    past: Past
+    model: FloatArray
+    variances: FloatArray
+    shares: FloatArray
+
+
+class Known(NamedTuple):
+    """What segments know before the rows of a later period; the first axis of each array is that of the segments.
+
+    Banks are (segments, blocks, models), their means (segments, models, coordinates), the blocks side by side. ``record``
+    (segments, blocks, 2) has the weight and total of the record of prediction errors, and ``errors`` (segments, blocks, sizes) how
+    likely each of ``error_sizes`` is.
+    """
+
+    past: Past
+    model: FloatArray
+    inverse: FloatArray
     place: FloatArray
     velocity: FloatArray
     spread: FloatArray
@@ -48,7 +70,6 @@ class Known(NamedTuple):
     record: FloatArray
     errors: FloatArray
     error_sizes: FloatArray
-    blocks: IntArray
 
 
 class Constants(NamedTuple):
@@ -66,6 +87,10 @@ class Constants(NamedTuple):
     ridge: float
     neighbours: FloatArray
     fewest: int
+    vague: float
+    rounds: int
+    settled: float
+    pilot: int
 
 
 class Rows(NamedTuple):
@@ -262,7 +287,7 @@ def predict_banks(known: Known, s: int, turn: FloatArray, looks: Looks) -> None:
             prior = math.exp(known.prior[s, block, j])
             looks.shares[s, block, j] = (1.0 - share) * known.shares[s, block, j] + share * prior
     for block in range(blocks):
-        first, last = known.blocks[block], known.blocks[block + 1]
+        first, last = known.past.blocks[block], known.past.blocks[block + 1]
         for i in range(first, last):
             more_place, more_velocity = 0.0, 0.0
             for k in range(last, size):  # of two blocks, the second adds to the first
@@ -280,7 +305,7 @@ def predict_banks(known: Known, s: int, turn: FloatArray, looks: Looks) -> None:
                 looks.velocity[s, j, i] = velocity + more_velocity
     if blocks == 2:
         along, mean = 0.0, 0.0
-        for k in range(known.blocks[1], size):
+        for k in range(known.past.blocks[1], size):
             along += turn[0, k] * turn[0, k]
         for j in range(models):
             mean += looks.shares[s, 1, j] * looks.spread[s, 1, j]
@@ -296,7 +321,7 @@ def predict_views(
     blocks, models = known.shares.shape[1:]
     chance = known.chance[s]
     for block in range(blocks):
-        first, last = known.blocks[block], known.blocks[block + 1]
+        first, last = known.past.blocks[block], known.past.blocks[block + 1]
         before = known.errors.shape[2] if known.record[s, block, 0] > 0.0 else 0
         jump = before + models
         looks.views[s, block] = jump + 1
@@ -486,30 +511,74 @@ def gather_rows(
 
 
 @compiled()
-def look_at(known: Known, rows: Rows, constants: Constants, s: int, looks: Looks) -> bool:
-    """Fill in the look at a segment; False where a matrix has no factor, so that a slower method is needed."""
-    size, blocks = known.model.shape[1], known.blocks
+def look_at_first(starts: Starts, rows: Rows, constants: Constants, s: int, looks: Looks) -> bool:
+    """Fill in the look at the first period of a segment; False where a matrix has no factor, so that a slower method is needed."""
+    past, blocks = starts.past, starts.past.blocks
+    size, number, components = starts.model.shape[1], len(blocks) - 1, starts.shares.shape[2]
     first, last = rows.starts[s], rows.starts[s + 1]
-    count, number = last - first, len(blocks) - 1
-    gram, factor, inverse, model = looks.gram[s], looks.factor[s], looks.inverse[s], looks.model[s]
-    work, matrix, hessian = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
-    vector, center, penalty = np.empty(size), looks.center[s], known.penalty[s]
+    factor, inverse, center = looks.factor[s], looks.inverse[s], looks.center[s]
+    work, matrix, vector = np.empty((size, size)), np.empty((size, size)), np.empty(size)
+    fill_gram(rows, s, looks.gram[s])
     for i in range(size):
-        for j in range(i + 1):
-            total = 0.0
-            for row in range(first, last):
-                total += rows.X[row, i] * rows.X[row, j]
-            gram[i, j], gram[j, i] = total, total
-    old_rows = known.hessian_rows[s]
+        for j in range(size):
+            matrix[i, j] = looks.gram[s, i, j] / max(last - first, 1)
+        matrix[i, i] += past.penalty[s, i]
+    if not coordinates_of(matrix, constants.ridge, work, vector, factor, inverse):
+        return False
+    total = 0.0
+    for row in range(first, last):
+        slope, length = -rows.y[row], 0.0
+        for i in range(size):
+            slope += rows.X[row, i] * starts.model[s, i]
+            value = 0.0
+            for k in range(i + 1):
+                value += inverse[i, k] * rows.X[row, k]
+            length += value * value
+        total += length * slope * slope
+    early = max(total / (last - first) / size, past.floor[s])
+    for i in range(size):
+        vector[i] = 0.0
+        for k in range(i, size):
+            vector[i] += factor[k, i] * starts.model[s, k]
+    for block in range(number):
+        looks.views[s, block] = components
+        for j in range(components):
+            variance = starts.variances[s, block, j]
+            looks.view_shares[s, block, j] = starts.shares[s, block, j]
+            looks.view_variances[s, block, j] = variance if math.isfinite(variance) else constants.vague * early
+            for k in range(blocks[block], blocks[block + 1]):
+                looks.view_means[s, j, k] = vector[k]
+    noise, totals, around = early, np.empty(number), np.empty(components)
+    for _ in range(constants.rounds):
+        for block in range(number):
+            totals[block] = view_moments(s, blocks, block, looks, center, around)
+        if not fit_rows(past, rows, constants, s, noise, totals, looks):
+            return False
+        before, noise = noise, looks.numbers[s, 0]
+        if last - first < constants.pilot * size or abs(noise - before) <= constants.settled * before:
+            break
+    return True
+
+
+@compiled()
+def look_at(known: Known, rows: Rows, constants: Constants, s: int, looks: Looks) -> bool:
+    """Fill in the look at a later period of a segment; False where a matrix has no factor, so that a slower method is needed."""
+    past, blocks = known.past, known.past.blocks
+    size, number = known.model.shape[1], len(blocks) - 1
+    count = rows.starts[s + 1] - rows.starts[s]
+    factor, inverse, center = looks.factor[s], looks.inverse[s], looks.center[s]
+    work, matrix, vector = np.empty((size, size)), np.empty((size, size)), np.empty(size)
+    fill_gram(rows, s, looks.gram[s])
+    old_rows = past.hessian_rows[s]
     keep = min(1.0, constants.curvature_rows * size / old_rows) if old_rows > 0.0 else 0.0
     whole = max(count + keep * old_rows, 1.0)
     for i in range(size):
         for j in range(size):
-            matrix[i, j] = (gram[i, j] + keep * known.hessian[s, i, j]) / whole
-        matrix[i, i] += penalty[i]
+            matrix[i, j] = (looks.gram[s, i, j] + keep * past.hessian[s, i, j]) / whole
+        matrix[i, i] += past.penalty[s, i]
     if not coordinates_of(matrix, constants.ridge, work, vector, factor, inverse):
         return False
-    noise, upper = noise_with(known.noise[s], known.floor[s], constants.margin)
+    noise, upper = noise_with(past.noise[s], past.floor[s], constants.margin)
     for i in range(size):
         vector[i] = 0.0
         for k in range(i, size):
@@ -529,22 +598,54 @@ def look_at(known: Known, rows: Rows, constants: Constants, s: int, looks: Looks
     predict_views(known, constants, s, jumps, np.empty(known.shares.shape[2] + size + 8), looks)
     totals, around = np.empty(number), np.empty(looks.view_shares.shape[2])
     for block in range(number):
-        low, high, components = blocks[block], blocks[block + 1], looks.views[s, block]
-        totals[block] = mixture_moments(
-            looks.view_shares[s, block, :components],
-            looks.view_means[s, :components, low:high],
-            looks.view_variances[s, block, :components],
-            center[low:high],
-            around[:components],
-        )
+        totals[block] = view_moments(s, blocks, block, looks, center, around)
     looks.numbers[s, 0], looks.numbers[s, 1] = noise, upper
     if not count:
         looks.known[s] = totals
-        plain_model(inverse, center, model)
+        plain_model(inverse, center, looks.model[s])
         return True
+    return fit_rows(past, rows, constants, s, noise, totals, looks)
+
+
+@compiled()
+def fill_gram(rows: Rows, s: int, gram: FloatArray) -> None:
+    """Fill in the sum of outer products of the rows of a segment."""
+    for i in range(len(gram)):
+        for j in range(i + 1):
+            total = 0.0
+            for row in range(rows.starts[s], rows.starts[s + 1]):
+                total += rows.X[row, i] * rows.X[row, j]
+            gram[i, j], gram[j, i] = total, total
+
+
+@compiled()
+def view_moments(s: int, blocks: IntArray, block: int, looks: Looks, center: FloatArray, around: FloatArray) -> float:
+    """Fill in the mean of what is known of a block before the rows; return its variance."""
+    low, high, components = blocks[block], blocks[block + 1], looks.views[s, block]
+    return mixture_moments(
+        looks.view_shares[s, block, :components],
+        looks.view_means[s, :components, low:high],
+        looks.view_variances[s, block, :components],
+        center[low:high],
+        around[:components],
+    )
+
+
+@compiled()
+def fit_rows(
+    past: Past, rows: Rows, constants: Constants, s: int, noise: float, totals: FloatArray, looks: Looks
+) -> bool:
+    """Fill in the fit of the rows of a segment after its coordinates and views, whose variances are ``totals``."""
+    blocks, penalty = past.blocks, past.penalty[s]
+    size, number = len(penalty), len(blocks) - 1
+    first, last = rows.starts[s], rows.starts[s + 1]
+    count, old_rows = last - first, past.hessian_rows[s]
+    inverse, center, model = looks.inverse[s], looks.center[s], looks.model[s]
+    work, matrix, hessian = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
+    vector, around = np.empty(size), np.empty(looks.view_shares.shape[2])
     for i in range(size):
         for j in range(size):
-            matrix[i, j] = gram[i, j]
+            matrix[i, j] = looks.gram[s, i, j]
         matrix[i, i] += count * penalty[i]
     whiten(inverse, matrix, work, hessian)
     plain_model(inverse, center, model)
@@ -608,14 +709,14 @@ def look_at(known: Known, rows: Rows, constants: Constants, s: int, looks: Looks
     sums[3] += 0.5 * count * penalised
     both = np.empty(5)
     for i in range(5):
-        both[i] = known.noise[s, i] + sums[i]
-    level, upper = noise_with(both, known.floor[s], constants.margin)
+        both[i] = past.noise[s, i] + sums[i]
+    level, upper = noise_with(both, past.floor[s], constants.margin)
     covariance, scatter = looks.covariance[s], looks.scatter[s]
-    score_rows = known.score_rows[s]
+    score_rows = past.score_rows[s]
     keep = min(1.0, constants.score_rows * size / score_rows) if score_rows > 0.0 else 0.0
     for i in range(size):
         for j in range(size):
-            matrix[i, j] = keep * known.scores[s, i, j] + added[i, j]
+            matrix[i, j] = keep * past.scores[s, i, j] + added[i, j]
     whiten(inverse, matrix, work, scatter)
     trace, rows_seen = 0.0, count + keep * score_rows
     for i in range(size):
@@ -636,7 +737,7 @@ def look_at(known: Known, rows: Rows, constants: Constants, s: int, looks: Looks
     whole = count + keep * old_rows
     for i in range(size):
         for j in range(size):
-            matrix[i, j] = (hessian[i, j] + keep * known.hessian[s, i, j]) / whole
+            matrix[i, j] = (hessian[i, j] + keep * past.hessian[s, i, j]) / whole
         matrix[i, i] += penalty[i]
     whiten(inverse, matrix, work, hessian)
     cost, trace = 0.0, 0.0
@@ -688,7 +789,14 @@ def neighbours(gradients: FloatArray, blocks: IntArray, constants: Constants, pr
 
 
 @compiled()
+def look_at_all_first(starts: Starts, rows: Rows, constants: Constants, looks: Looks) -> None:
+    """Fill in the looks at the first periods of all segments."""
+    for s in range(len(starts.model)):
+        looks.done[s] = look_at_first(starts, rows, constants, s, looks)
+
+
+@compiled()
 def look_at_all(known: Known, rows: Rows, constants: Constants, looks: Looks) -> None:
-    """Fill in the looks at all segments."""
+    """Fill in the looks at later periods of all segments."""
     for s in range(len(known.model)):
         looks.done[s] = look_at(known, rows, constants, s, looks)

@@ -9,8 +9,9 @@ from driftpace.adaptive.bank import Bank
 from driftpace.adaptive.noise import NoiseSums
 from driftpace.fleet.common_movement import LevelGap, level_gap
 from driftpace.fleet.fleet_model import SegmentModel
+from driftpace.fleet.looks import with_look
 from driftpace.fleet.segments import FAULTS, Segment, SegmentWork
-from driftpace.tracker.adaptive_method import AdaptiveMethod
+from driftpace.tracker.adaptive_method import AdaptiveMethod, AdaptiveMethodState
 from driftpace.tracker.state import RowBatch
 
 _SUMS = tuple(field.name for field in fields(NoiseSums))
@@ -44,17 +45,21 @@ class KnownRows:
 
 def observe(chunk: tuple[SegmentWork, ...]) -> tuple[Observed, ...]:
     """Return what the rows of each segment of a chunk say; nothing where they cannot be fitted."""
-    return tuple(_observe(work.method, work.segment) for work in chunk)
+    methods, states = [work.method for work in chunk], [work.segment.state for work in chunk]
+    first = [place for place, work in enumerate(chunk) if not work.segment.has_past]
+    looked = with_look([methods[place] for place in first], [states[place] for place in first])
+    for place, state in zip(first, looked, strict=True):
+        states[place] = state
+    return tuple(_observe(method, state) for method, state in zip(methods, states, strict=True))
 
 
-def _observe(method: AdaptiveMethod, segment: Segment) -> Observed:
-    state = segment.state
+def _observe(method: AdaptiveMethod, state: AdaptiveMethodState) -> Observed:
     if state.adaptive is None:
         return Observed()
     try:
         with np.errstate(all="ignore"):
             if not state.adaptive.banks:
-                return Observed(model=_first_model(method, segment))
+                return Observed(model=_first_model(method, state))
             adaptive, rows = method.open_rows(state)
             noise = adaptive.memory.noise.estimate().mean
             return Observed(gap=level_gap(adaptive, rows, noise))
@@ -62,13 +67,12 @@ def _observe(method: AdaptiveMethod, segment: Segment) -> Observed:
         return Observed()
 
 
-def _first_model(method: AdaptiveMethod, segment: Segment) -> SegmentModel | None:
+def _first_model(method: AdaptiveMethod, state: AdaptiveMethodState) -> SegmentModel | None:
     """Return the model of a first period, once its initial sample is there."""
-    adaptive = segment.state.adaptive
-    assert adaptive is not None
-    if segment.state.gathered < adaptive.pilot:
+    assert state.adaptive is not None
+    if state.gathered < state.adaptive.pilot:
         return None
-    look = method.look(segment.state)
+    look = method.look(state)
     fit = look.judged.fit
     if fit is None or not (np.isfinite(fit.model).all() and np.isfinite(fit.variances).all()):
         return None

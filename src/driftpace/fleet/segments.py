@@ -134,12 +134,13 @@ def is_sized(state: AdaptiveMethodState, pool: int | None) -> bool:
 def is_light(work: SegmentWork) -> bool:
     """Whether compiled loops do most of the work, so that it takes less time than to send the segment."""
     config, adaptive = work.method.config, work.segment.state.adaptive
+    if adaptive is None:  # without rows there is nothing to look at
+        return work.event is None
     return (
         work.period is None
-        and work.segment.has_past
-        and adaptive is not None
         and type(work.method.spec.loss) is SquaredLoss
         and adaptive.columns <= MOST_COLUMNS
+        and config.tolerance is None
         and config.season is None
         and config.metric is None
     )

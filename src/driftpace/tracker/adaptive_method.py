@@ -584,7 +584,7 @@ class AdaptiveMethod(ModelMethod):
         adaptive = adaptive if adaptive.place is not None else centered_at(adaptive, center)
         X[:, 1:] -= center
         adaptive, loss = self._tuned(adaptive, loss, X, y, weights)
-        penalty = np.roll(penalty, adaptive.outputs)
+        penalty = np.concatenate([penalty[-adaptive.outputs :], penalty[: -adaptive.outputs]])  # the intercept's first
         names = None if state.columns is None else ("intercept", *state.columns)
         return adaptive, DesignRows(loss=loss, X=X, y=y, penalty=penalty, groups=groups, weights=weights, names=names)
 

@@ -207,6 +207,17 @@ def _listen(engine: Engine, path: Path, url: str) -> None:
             raise StorageError("the disk of the store{where} is full; nothing was written.", store=url)
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
+    @event.listens_for(engine, "commit")
+    def commit(connection: Connection) -> None:
+        if connection.get_execution_options().get(_READS):
+            return
+        if connection.connection.info["file"] != _file_at(
+            path
+        ):  # SQLite would go on writing to what nobody can open again
+            raise StorageError(
+                "the store{where} was removed or replaced by another file; nothing was written.", store=url
+            )
+
     @event.listens_for(engine, "connect")
     def connect(connection: _Line, record: Any) -> None:
         record.info["file"] = _file_at(path)
