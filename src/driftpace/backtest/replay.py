@@ -187,8 +187,8 @@ def backtest(  # noqa: PLR0913  public API
         Column with the group of a row: rows of one person or shop stay together, in the folds and in the test
         rows, and their noise is counted by group.
     weight : str, optional
-        Column with what a row counts for: best models, excess risks and test losses are then weighted, and baselines that fit
-        models of their own, which do not use weights, are left out.
+        Column with what a row counts for: best models, excess risks and test losses are then weighted, and so are the
+        fits of baselines.
     exposure : str, optional
         Column with what a count or amount is a total over, such as years at risk: the target is then the rate, and rows count in
         proportion to it.
@@ -345,7 +345,7 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
             asked=asked,
             test_fraction=config.test_fraction,
             seed=config.seed,
-            baselines=config.baselines if panel.weights is None else tuple(set(config.baselines) & {"first_model"}),
+            baselines=config.baselines,
         )
         try:
             outcomes, strategies, skipped, alone = _replay_all(job, config, bar)
@@ -474,9 +474,7 @@ def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:
             f"Of each order {100 * config.tracker.audit:.0f} % is held out for the audit, and counts as bought."
         )
     if panel.weights is not None:
-        notes.append(
-            "Rows have weights: losses and best models are weighted, and baselines without weights are left out."
-        )
+        notes.append("Rows have weights: losses, best models and the fits of baselines are weighted.")
     if panel.groups is not None:
         notes.append("Groups are kept together: in a period, no group is both trained and tested on.")
     if config.runs == 1:
