@@ -8,7 +8,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from driftpace import Budget, GammaLoss, HuberLoss, PoissonLoss, QuantileLoss, Tracker, TweedieLoss
-from driftpace.errors import DataError, ProtocolError
+from driftpace.errors import DataError
 from driftpace.losses import LinearLoss, LogLinkLoss, quantile
 from driftpace.records import Outcome
 from driftpace.synthetic import AmountKind, Shape, ShapedCounts, ShapedRegression
@@ -284,11 +284,3 @@ def test_intervals_of_counts_hold_what_they_say(dispersion: float, heavy: bool) 
     if dispersion > 0.0:  # the control: Poisson intervals are far too narrow
         means = tracker.predict(X)
         assert np.mean(np.abs(y - means) <= 1.7 * np.sqrt(means)) < 0.75
-
-
-def test_intervals_need_counts() -> None:
-    tracker = Tracker(GammaLoss(), epsilon=0.5, features=1)
-    tracker.ask()
-    tracker.tell(np.random.default_rng(0).standard_normal((40, 1)), np.random.default_rng(1).gamma(2.0, 1.0, 40))
-    with pytest.raises(ProtocolError, match="is for counts, with PoissonLoss; got GammaLoss"):
-        tracker.predict_interval([[0.0]])
