@@ -102,7 +102,7 @@ def test_anchored_fits_count_a_row_of_weight_two_twice(loss: Any) -> None:
     times = rng.integers(1, 4, 80)
     size = 3 * scores_of(objective)
     anchors, strengths = 0.1 * rng.standard_normal((3, size)), np.array([0.0, 0.1, np.inf])
-    if isinstance(loss, QuantileLoss):
+    if isinstance(objective, QuantileLoss):
         objective = objective.tuned(1.0)
     again = np.repeat(np.arange(80), times)
     given = objective, anchors, strengths, np.ones(size)

@@ -138,7 +138,7 @@ def test_a_table_that_is_wider_than_its_rows_is_replayed() -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"text": "mial"}, "did you mean 'mail'"),
+        ({"text": "mails"}, "did you mean 'mail'"),
         ({"text": "kind"}, "that are nothing else; got 'kind'"),
         ({"text": ["mail", "mail"]}, "must be different columns"),
         ({"text": "length"}, "must hold texts"),

@@ -291,8 +291,9 @@ def test_texts_are_replayed(tmp_path: Path, run: Run, monkeypatch: pytest.Monkey
     code, out, _ = run("backtest", "mails.csv", *options, "--baselines", "first_model", "--no-report")
     assert code == 0
     assert "components of the first period's rows" in out
-    code, _, error = run("backtest", "mails.csv", *options[:5], "mial", *options[6:], "--no-report")
+    code, _, error = run("backtest", "mails.csv", *options[:5], "mails", *options[6:], "--no-report")
     assert code == 2
     assert (
-        "--text must be different columns of the table that are nothing else; got 'mial': did you mean 'mail'?" in error
+        "--text must be different columns of the table that are nothing else; got 'mails': did you mean 'mail'?"
+        in error
     )

@@ -23,7 +23,7 @@ def sums(means: FloatArray, dispersion: float, power: float, rng: np.random.Gene
     """Draw Tweedie variables: sums of a Poisson number of gamma variables."""
     parts = rng.poisson(means ** (2.0 - power) / (dispersion * (2.0 - power)))
     scale = dispersion * (power - 1.0) * means ** (power - 1.0)
-    return np.where(parts > 0, rng.gamma(np.maximum(parts, 1) * (2.0 - power) / (power - 1.0), scale), 0.0)
+    return np.asarray(np.where(parts > 0, rng.gamma(np.maximum(parts, 1) * (2.0 - power) / (power - 1.0), scale), 0.0))
 
 
 def covered(
@@ -63,13 +63,13 @@ def covered(
 def _totals(X: FloatArray, exposure: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Draw totals of gamma amounts over an exposure: of twice as much they are relatively half as dispersed."""
     shape = exposure / 0.5
-    return rng.gamma(shape, exposure * np.exp(1.0 + X @ COEF) / shape)
+    return np.asarray(rng.gamma(shape, exposure * np.exp(1.0 + X @ COEF) / shape))
 
 
 def _counts(X: FloatArray, exposure: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Draw over-dispersed totals of counts over an exposure: a variance of 2.5 times the mean."""
     means = exposure * np.exp(2.0 + X @ COEF)
-    return rng.negative_binomial(means / 1.5, 1.0 / 2.5).astype(np.float64)
+    return np.asarray(rng.negative_binomial(means / 1.5, 1.0 / 2.5), dtype=np.float64)
 
 
 CASES: dict[str, tuple[Loss, Draw]] = {
