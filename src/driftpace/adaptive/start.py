@@ -84,9 +84,9 @@ def _later_scale(rows: DesignRows, model: FloatArray) -> float | None:
     if not isinstance(rows.loss, QuantileLoss):
         return residual_scale(rows.y - rows.X @ model)
     count, size = rows.X.shape
-    if count < _SCALE_ROWS_PER_COEFFICIENT * size:
+    middle = _least_deviations(rows.X, rows.y) if count >= _SCALE_ROWS_PER_COEFFICIENT * size else None
+    if middle is None:
         return None
-    middle = _least_deviations(rows.X, rows.y)
     return math.sqrt(count / (count - size)) * residual_scale(rows.y - rows.X @ middle)
 
 
