@@ -135,7 +135,7 @@ def line(task: Task, target: float, runs: int) -> list[str]:
         seed=SEED,
         workers=1,
         progress=False,
-        baselines=() if task.panel.weights is not None else ("best_constant",),
+        baselines=("best_constant",),
     )
     own, epsilon = result.strategies[0], np.array(result.epsilon)
     kept = promise(own.excess_risk, epsilon)

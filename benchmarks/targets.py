@@ -35,7 +35,7 @@ HEADS = (
 LEGEND = """
 - risk/eps: mean excess risk over the target, the tolerance times the best loss of the period; above: periods whose run-average is
   above it by over two standard errors.
-- x yardstick: total labels over those of the best constant size in hindsight; not measured where rows have an exposure.
+- x yardstick: total labels over those of the best constant size in hindsight.
 - test loss: half the deviance, or the check loss, on test rows of all periods; best loss: of the best model of each period on all
   its rows. sklearn 1, 3: PoissonRegressor or QuantileRegressor on the labels that driftpace bought in the period, or in the last
   three; two runs.
@@ -103,7 +103,6 @@ def _flights(columns: dict[str, Any]) -> Iterator[Task]:
 def line(task: Task, tolerance: float, runs: int) -> list[str]:
     """Return one line of the table."""
     began = time.perf_counter()
-    weighted = task.panel.weights is not None
     result = replay(
         task.panel,
         loss=task.loss,
@@ -111,7 +110,7 @@ def line(task: Task, tolerance: float, runs: int) -> list[str]:
         runs=runs,
         test_fraction=TEST_FRACTION,
         seed=SEED,
-        baselines=() if weighted else ("best_constant",),
+        baselines=("best_constant",),
     )
     own = result.strategies[0]
     kept = promise(own.excess_risk, np.array(result.epsilon))

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from driftpace import LogisticLoss, SquaredLoss, backtest
+from driftpace import LogisticLoss, PoissonLoss, QuantileLoss, SoftmaxLoss, SquaredLoss, backtest
 from driftpace.backtest import read_table
-from driftpace.backtest.population import find_population, with_intercept
+from driftpace.backtest.anchored import fit_anchored
+from driftpace.backtest.population import find_population, intercept_free, scores_of, with_intercept
 from driftpace.errors import DataError, ParameterError
 from driftpace.typing import FloatArray
 
@@ -46,8 +47,13 @@ def test_a_weighted_backtest_meets_its_target_against_the_weighted_best_model(ta
     """The control ignores the weights: judged by the weighted best model, its excess risk is far above the target."""
     options: dict[str, Any] = {"period": "month", "target": "y", "epsilon": 0.05, "runs": 3, "workers": 1, "seed": 0}
     result = backtest(table, weight="w", **options)
-    assert [one.name for one in result.strategies] == ["driftpace", "first_model"]
+    names = ["driftpace", "up_front", "even", "from_scratch", "first_model", "best_constant"]
+    assert [one.name for one in result.strategies] == names
+    assert [(one.name, one.reason) for one in result.skipped] == [("paper", "Its bound is for rows that count alike.")]
     assert result.strategies[0].excess_risk.mean() < 0.05
+    yardstick = result.strategies[-1]
+    assert yardstick.excess_risk[:, 3:].mean() < 0.05
+    assert yardstick.samples[:, 3:].mean() < 240.0  # of the pool of a period
     assert any("weights" in note for note in result.notes)
     panel = read_table(table, period="month", target="y", features=["x"], weight="w")
     assert panel.weights is not None
@@ -82,3 +88,26 @@ def test_a_wrong_weight_is_refused_by_its_cell(table: dict[str, Any]) -> None:
         read_table(table, period="month", target="y", weight="w")
     with pytest.raises(ParameterError, match="must be another column than period, target and groups"):
         read_table(table, period="month", target="y", weight="y")
+
+
+@pytest.mark.parametrize(
+    "loss", [SquaredLoss(), LogisticLoss(l2=0.1), PoissonLoss(), QuantileLoss(tau=0.7), SoftmaxLoss(classes=3, l2=0.1)]
+)
+def test_anchored_fits_count_a_row_of_weight_two_twice(loss: Any) -> None:
+    rng = np.random.default_rng(0)
+    objective, X = intercept_free(loss), with_intercept(rng.standard_normal((80, 2)))
+    y = rng.integers(0, 3, 80).astype(np.float64)
+    if isinstance(loss, LogisticLoss):
+        y = np.where(y > 1.0, 1.0, -1.0)
+    times = rng.integers(1, 4, 80)
+    size = 3 * scores_of(objective)
+    anchors, strengths = 0.1 * rng.standard_normal((3, size)), np.array([0.0, 0.1, np.inf])
+    if isinstance(objective, QuantileLoss):
+        objective = objective.tuned(1.0)
+    again = np.repeat(np.arange(80), times)
+    given = objective, anchors, strengths, np.ones(size)
+    weighted = fit_anchored(given[0], X, y, *given[1:], times / times.mean())
+    repeated = fit_anchored(given[0], X[again], y[again], *given[1:])
+    plain = fit_anchored(given[0], X, y, *given[1:])
+    np.testing.assert_allclose(weighted, repeated, atol=1e-5)
+    assert np.abs(plain[:2] - repeated[:2]).max() > 1e-3  # the control: rows that count alike

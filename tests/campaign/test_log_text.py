@@ -45,7 +45,10 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
     campaign.erase(["a", "c"], reason="request of a person", who="Ada")
     campaign.archive(reason="the shop closed", who="Bo")
     campaign.unarchive(who="Bo")
-    entries = (*campaign.log(), imported, amended, retrained, added, saved, upgraded)
+    facts = {"sha256": "4bd8", "rows": 900, "columns": 2048, "count": 300, "explained": 0.5}
+    pool = {"components": facts, "source": "pool.csv", "who": "Bo"}
+    learned = Entry(kind="learned", at="2026-11-15T10:00:00Z", body=pool)
+    entries = (*campaign.log(), imported, amended, retrained, added, saved, upgraded, learned)
     sentences = {entry.kind: describe_entry(entry).sentence for entry in entries}
     assert set(sentences) == set(TITLES)
     assert sentences["overridden"] == (
@@ -60,6 +63,10 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
     )
     assert (
         sentences["amended"] == "From period 4, unlisted categories of “city” count as “Milan”, by Ada: “a new shop”."
+    )
+    assert sentences["learned"] == (
+        "Components learned from unlabelled rows from “pool.csv”, by Bo: 300 components of 900 rows have 50 % of the variance "
+        "of 2,048 columns."
     )
     assert sentences["retrained"] == (
         "Base trained again on 300 rows before period 4 (4bd863696c21); expected to lower the loss by 0.0120 ± 0.0040, by Bo: "

@@ -261,3 +261,39 @@ def test_a_bundled_table_is_found_by_its_name_unless_a_file_is_meant(folder: Pat
         find_table("gss_incom")
     Path("gss_incom").touch()
     assert find_table("gss_incom") == "gss_incom"
+
+
+def test_texts_are_replayed(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    words = np.array(["refund", "late", "broken", "thanks", "quick", "perfect"])
+    lines = []
+    for week in (1, 2, 3):
+        for _ in range(60):
+            angry = rng.random() < 0.5
+            mail = " ".join(rng.choice(words[:3] if angry else words[3:], 3))
+            lines.append(f"{week},{mail},{'yes' if angry else 'no'}")
+    (tmp_path / "mails.csv").write_text("week,mail,angry\n" + "\n".join(lines) + "\n")
+    options = (
+        "--period",
+        "week",
+        "--target",
+        "angry",
+        "--text",
+        "mail",
+        "--epsilon",
+        "0.2",
+        "--runs",
+        "2",
+        "--workers",
+        "1",
+    )
+    code, out, _ = run("backtest", "mails.csv", *options, "--baselines", "first_model", "--no-report")
+    assert code == 0
+    assert "components of the first period's rows" in out
+    code, _, error = run("backtest", "mails.csv", *options[:5], "mails", *options[6:], "--no-report")
+    assert code == 2
+    assert (
+        "--text must be different columns of the table that are nothing else; got 'mails': did you mean 'mail'?"
+        in error
+    )

@@ -383,3 +383,46 @@ def test_numbers_that_count_the_rows_tell_them_apart_and_are_no_feature() -> Non
     assert find_row_id({name: columns[name] for name in ("age", "visits", "left")}, target="left") is None
     few = read_columns({"floor": [1, 2, 3, 4]}, owner="test")
     assert find_row_id(few) is None
+
+
+def tickets(place: Path, rows: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    words = ["refund", "late", "broken", "thanks", "quick", "perfect", "login", "reset"]
+    lines = [f"t{row},{' '.join(rng.choice(words, 4))}" for row in range(rows)]
+    place.write_text("ticket,message\n" + "\n".join(lines) + "\n")
+
+
+TICKETS = ("tickets", "--target", "topic", "--classes", "other,refund", "--text", "message", "--features", "message")
+
+
+def test_a_pool_shows_the_components(folder: Path, run: Run) -> None:
+    tickets(folder / "tickets.csv", 500, 1)
+    options = (*TICKETS, "--id", "ticket", "--tolerance", "0.1", "--seed", "1", "--pool", "tickets.csv")
+    assert "Pool       8 components of 500 rows have 100 % of the variance" in run("init", *options, "--dry-run")[1]
+    assert not (folder / "driftpace.db").exists()
+    code, out, _ = run("init", *options)
+    assert (code, "components of 500 rows" in out) == (0, True)
+    assert "Components learned from unlabelled rows from “tickets.csv”" in run("log", "tickets")[1]
+    code, out, _ = run("ask", "tickets", "--select", "tickets.csv", "--out", "tasks.csv")
+    assert "27 rows show the noise and which of 9 coordinates matter" in out
+    (folder / "copy").mkdir()
+    code, out, _ = run("init", "--file", "tickets.toml", "--pool", "tickets.csv", "--storage", "copy/other.db")
+    assert (code, "components of 500 rows" in out) == (0, True)
+    assert "identical" in run("doctor")[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--pool", "none.csv"), "--pool must be a file of rows; 'none.csv' does not exist."),
+        (("--pool", "pool.csv"), "--pool: the table must have the column 'message'"),
+        (("--pool", "tickets.csv", "--groups", "ticket"), "--text must be left out with groups"),
+        (("--pool", "tickets.csv", "--template"), "--pool must be left out with --template"),
+    ],
+)
+def test_pools_that_show_nothing_are_refused(folder: Path, run: Run, words: tuple[str, ...], sentence: str) -> None:
+    tickets(folder / "tickets.csv", 50, 1)
+    code, out, error = run("init", *TICKETS, "--tolerance", "0.1", *words)
+    assert (code, out) == (2, "")
+    assert sentence in error
+    assert {place.name for place in folder.iterdir()} == {"pool.csv", "tickets.csv"}

@@ -8,7 +8,8 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from driftpace import Budget, GammaLoss, HuberLoss, PoissonLoss, QuantileLoss, Tracker, TweedieLoss
-from driftpace.errors import DataError, ProtocolError
+from driftpace.adaptive import residual_scale
+from driftpace.errors import DataError
 from driftpace.losses import LinearLoss, LogLinkLoss, quantile
 from driftpace.records import Outcome
 from driftpace.synthetic import AmountKind, Shape, ShapedCounts, ShapedRegression
@@ -286,9 +287,26 @@ def test_intervals_of_counts_hold_what_they_say(dispersion: float, heavy: bool) 
         assert np.mean(np.abs(y - means) <= 1.7 * np.sqrt(means)) < 0.75
 
 
-def test_intervals_need_counts() -> None:
-    tracker = Tracker(GammaLoss(), epsilon=0.5, features=1)
+def test_the_scale_of_an_outer_quantile_is_about_the_middle_of_targets() -> None:
+    """Residuals about an outer quantile spread more where noise is uneven: a scale of them would smooth ever more."""
+    rng = np.random.default_rng(0)
+
+    def draw(rows: int) -> tuple[FloatArray, FloatArray]:
+        X = np.column_stack([rng.standard_normal(rows), rng.integers(0, 2, rows)])
+        return X, X[:, 0] + (1.0 + 4.0 * X[:, 1]) * rng.standard_normal(rows)
+
+    X, y = draw(100_000)
+    middle = residual_scale(y - X[:, 0])
+    tracker = Tracker(QuantileLoss(tau=0.9), epsilon=5.0, rng=0)
+    scales = []
+    for _ in range(6):
+        tracker.ask()
+        tracker.tell(*draw(400))
+        scales.append(tracker.snapshot()[1].adaptive.scale)
+    assert np.allclose(scales, middle, rtol=0.25)
+    about_quantile = residual_scale(y - tracker.predict(X))
+    assert about_quantile > 1.4 * middle  # the control: what it was taken for
+    few = tracker.snapshot()[1].adaptive.scale
     tracker.ask()
-    tracker.tell(np.random.default_rng(0).standard_normal((40, 1)), np.random.default_rng(1).gamma(2.0, 1.0, 40))
-    with pytest.raises(ProtocolError, match="is for counts, with PoissonLoss; got GammaLoss"):
-        tracker.predict_interval([[0.0]])
+    tracker.tell(*draw(5))
+    assert tracker.snapshot()[1].adaptive.scale == few  # rows that do not show it change nothing

@@ -11,7 +11,7 @@ import numpy as np
 
 from driftpace.adaptive.rows import DesignRows
 from driftpace.adaptive.state import AdaptiveState
-from driftpace.losses import LinearLoss
+from driftpace.losses import LinearLoss, QuantileLoss
 from driftpace.typing import FloatArray
 
 SCALE_ROWS = 200.0
@@ -20,6 +20,7 @@ SCALE_ROWS = 200.0
 _NORMAL = 1.349  # the interquartile range of a standard normal variable
 _LEAST_SHARE = 0.1  # of the mean deviation, where half of the residuals are equal
 _REWEIGHTINGS, _LIMIT = 12, 0.1
+_SCALE_ROWS_PER_COEFFICIENT = 3
 
 
 def tuned_start(
@@ -64,12 +65,29 @@ def with_scale(state: AdaptiveState, rows: DesignRows) -> AdaptiveState:
     count = len(rows)
     if count == 0:
         return state
-    new = residual_scale(rows.y - rows.X @ state.model)
+    new = _later_scale(rows, state.model)
+    if new is None:
+        return state
     if state.scale is None or state.scale_rows == 0.0 or new <= 0.0:
         return replace(state, scale=max(new, 1e-12) if state.scale is None else state.scale, scale_rows=float(count))
     old = min(state.scale_rows, SCALE_ROWS)
     pooled = (old * math.log(state.scale) + count * math.log(new)) / (old + count)
     return replace(state, scale=math.exp(pooled), scale_rows=old + count)
+
+
+def _later_scale(rows: DesignRows, model: FloatArray) -> float | None:
+    """Return the scale of the residuals of a period; None where a quantile's rows are too few to show it.
+
+    That of a quantile is about least deviations, as in the first period: where residuals spread unevenly, they spread more about an
+    outer quantile, by how far it is from the middle of each row's targets.
+    """
+    if not isinstance(rows.loss, QuantileLoss):
+        return residual_scale(rows.y - rows.X @ model)
+    count, size = rows.X.shape
+    middle = _least_deviations(rows.X, rows.y) if count >= _SCALE_ROWS_PER_COEFFICIENT * size else None
+    if middle is None:
+        return None
+    return math.sqrt(count / (count - size)) * residual_scale(rows.y - rows.X @ middle)
 
 
 def residual_scale(residuals: FloatArray) -> float:

@@ -24,9 +24,15 @@ _ARMIJO = 1e-4
 
 
 def fit_anchored(
-    loss: Loss, X: FloatArray, y: FloatArray, anchors: FloatArray, strengths: FloatArray, scale: FloatArray
+    loss: Loss,
+    X: FloatArray,
+    y: FloatArray,
+    anchors: FloatArray,
+    strengths: FloatArray,
+    scale: FloatArray,
+    weights: FloatArray | None = None,
 ) -> FloatArray:
-    """Return one model for each anchor and strength; without rows, the anchors.
+    """Return one model for each anchor and strength; without rows, the anchors. ``weights`` of rows have mean 1.
 
     >>> X, y = np.array([[1.0], [1.0]]), np.array([2.0, 2.0])
     >>> fit_anchored(SquaredLoss(), X, y, np.zeros((3, 1)), np.array([0.0, 1.0, np.inf]), np.ones(1)).ravel()
@@ -36,32 +42,41 @@ def fit_anchored(
     moving = np.isfinite(strengths)
     if len(y) > 0 and moving.any():
         pulls = np.maximum(strengths[moving], LEAST)[:, None] * scale
-        models[moving] = _fit(loss, X, y, anchors[moving], pulls)
+        models[moving] = _fit(loss, X, y, anchors[moving], pulls, weights)
     return models
 
 
-def fit_fresh(loss: Loss, X: FloatArray, y: FloatArray, scale: FloatArray) -> FloatArray:
+def fit_fresh(
+    loss: Loss, X: FloatArray, y: FloatArray, scale: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
     """Return the model of rows alone: of those that fit them best, the nearest to zero, or to the constant that a fit starts at."""
     anchors = np.zeros((1, scale.size))
-    anchors[:, -1] = _constant(loss, y)
-    fresh: FloatArray = fit_anchored(loss, X, y, anchors, np.zeros(1), scale)[0]
+    anchors[:, -1] = _constant(loss, y, weights)
+    fresh: FloatArray = fit_anchored(loss, X, y, anchors, np.zeros(1), scale, weights)[0]
     return fresh
 
 
-def fit_shrunk(loss: Loss, X: FloatArray, y: FloatArray, strengths: FloatArray, scale: FloatArray) -> FloatArray:
+def fit_shrunk(
+    loss: Loss,
+    X: FloatArray,
+    y: FloatArray,
+    strengths: FloatArray,
+    scale: FloatArray,
+    weights: FloatArray | None = None,
+) -> FloatArray:
     """Return one model for each strength, its slopes pulled towards zero and its intercept free: a first fit of few rows."""
     pulls = np.clip(strengths, LEAST, _MOST)[:, None] * scale
     pulls[:, -max(loss.unpenalised, 1) :] = _BARELY
     anchors = np.zeros_like(pulls)
-    anchors[:, -1] = _constant(loss, y)
-    return _fit(loss, X, y, anchors, pulls) if len(y) else anchors
+    anchors[:, -1] = _constant(loss, y, weights)
+    return _fit(loss, X, y, anchors, pulls, weights) if len(y) else anchors
 
 
-def _constant(loss: Loss, y: FloatArray) -> float:
+def _constant(loss: Loss, y: FloatArray, weights: FloatArray | None) -> float:
     """Return the intercept of the best constant model where the loss needs to start there, else zero."""
     if not isinstance(loss, LogLinkLoss | QuantileLoss) or not len(y):
         return 0.0
-    return loss.constant_score(y)
+    return loss.constant_score(y, weights)
 
 
 def follow_anchored(
@@ -79,28 +94,48 @@ def follow_anchored(
     models = np.zeros((len(strengths), len(rows), scale.size))
     for period, (now, size) in enumerate(zip(rows, sizes, strict=True)):
         loss, (X, y) = now.population.loss, now.bought(0, int(size))
+        weights = mean_weights(now, int(size))
         if period > 0:
-            models[:, period] = fit_anchored(loss, X, y, models[:, period - 1], strengths, scale)
+            models[:, period] = fit_anchored(loss, X, y, models[:, period - 1], strengths, scale, weights)
         elif shrink_first:
-            models[:, period] = fit_shrunk(loss, X, y, strengths, scale)
+            models[:, period] = fit_shrunk(loss, X, y, strengths, scale, weights)
         else:
-            models[:, period] = fit_fresh(loss, X, y, scale)
+            models[:, period] = fit_fresh(loss, X, y, scale, weights)
     return models
 
 
-def _fit(loss: Loss, X: FloatArray, y: FloatArray, anchors: FloatArray, pulls: FloatArray) -> FloatArray:
+def mean_weights(rows: SplitRows, size: int) -> FloatArray | None:
+    """Return the weights of the first rows that are bought, of mean 1; None where rows have none."""
+    weights = rows.weights_of(0, size)
+    return weights if weights is None or not len(weights) else weights / weights.mean()
+
+
+def _fit(
+    loss: Loss,
+    X: FloatArray,
+    y: FloatArray,
+    anchors: FloatArray,
+    pulls: FloatArray,
+    weights: FloatArray | None,
+) -> FloatArray:
     """Return the minimiser for each anchor and each row of ``pulls``, the weight of every coefficient's squared distance."""
     if type(loss) is SquaredLoss:
-        return _least_squares(loss, X, y, anchors, pulls)
-    return _newton(loss, X, y, anchors, pulls)
+        return _least_squares(loss, X, y, anchors, pulls, weights)
+    return _newton(loss, X, y, anchors, pulls, weights)
 
 
 def _least_squares(
-    loss: SquaredLoss, X: FloatArray, y: FloatArray, anchors: FloatArray, pulls: FloatArray
+    loss: SquaredLoss,
+    X: FloatArray,
+    y: FloatArray,
+    anchors: FloatArray,
+    pulls: FloatArray,
+    weights: FloatArray | None,
 ) -> FloatArray:
     penalty = loss.penalty_weights(anchors.shape[1])
-    systems = X.T @ X / len(y) + np.diag(penalty) + pulls[:, :, None] * np.eye(anchors.shape[1])
-    right = (y - anchors @ X.T) @ X / len(y) - penalty * anchors
+    counted = X if weights is None else X * weights[:, None]
+    systems = counted.T @ X / len(y) + np.diag(penalty) + pulls[:, :, None] * np.eye(anchors.shape[1])
+    right = (y - anchors @ X.T) @ counted / len(y) - penalty * anchors
     return anchors + _solve(systems, right)
 
 
@@ -115,17 +150,24 @@ def _solve(systems: FloatArray, right: FloatArray) -> FloatArray:
     return solved
 
 
-def _newton(loss: Loss, X: FloatArray, y: FloatArray, anchors: FloatArray, pulls: FloatArray) -> FloatArray:
+def _newton(
+    loss: Loss,
+    X: FloatArray,
+    y: FloatArray,
+    anchors: FloatArray,
+    pulls: FloatArray,
+    weights: FloatArray | None,
+) -> FloatArray:
     """Newton's method with halved steps; a model that has arrived is left alone, so that no model depends on the others."""
     models = anchors.copy()
     open_ = np.arange(len(models))
     safe = isinstance(loss, QuantileLoss)  # its curvature vanishes far from the data
     for step in range(_MOST_STEPS):
         now, anchor, pull = models[open_], anchors[open_], pulls[open_]
-        gradients = mean_gradients(loss, now, X, y) + pull * (now - anchor)
-        systems = mean_hessians(loss, now, X, y, majorant=safe and step < _SAFE_STEPS) + pull[:, :, None] * np.eye(
-            now.shape[1]
-        )
+        gradients = mean_gradients(loss, now, X, y, weights) + pull * (now - anchor)
+        systems = mean_hessians(loss, now, X, y, weights, majorant=safe and step < _SAFE_STEPS) + pull[
+            :, :, None
+        ] * np.eye(now.shape[1])
         steps = -_solve(systems, gradients)
         slopes: FloatArray = np.einsum("ij,ij->i", steps, gradients)
         arrived = (slopes > -_DECREMENT) & (
@@ -135,7 +177,7 @@ def _newton(loss: Loss, X: FloatArray, y: FloatArray, anchors: FloatArray, pulls
         open_, left = open_[~arrived], np.flatnonzero(~arrived)
         if open_.size == 0:
             break
-        moved, stuck = _search(loss, X, y, now[left], anchor[left], pull[left], steps[left], slopes[left])
+        moved, stuck = _search(loss, (X, y, weights), now[left], anchor[left], pull[left], steps[left], slopes[left])
         models[open_] = moved
         open_ = open_[~stuck]
         if open_.size == 0:
@@ -145,8 +187,7 @@ def _newton(loss: Loss, X: FloatArray, y: FloatArray, anchors: FloatArray, pulls
 
 def _search(
     loss: Loss,
-    X: FloatArray,
-    y: FloatArray,
+    rows: tuple[FloatArray, FloatArray, FloatArray | None],
     models: FloatArray,
     anchors: FloatArray,
     pulls: FloatArray,
@@ -158,7 +199,7 @@ def _search(
     def values(which: IntArray, at: FloatArray) -> FloatArray:
         away = np.square(at - anchors[which]) * pulls[which]
         pulled: FloatArray = away.sum(axis=1)
-        return mean_losses(loss, at, X, y) + 0.5 * pulled
+        return mean_losses(loss, at, *rows) + 0.5 * pulled
 
     moved, left = models.copy(), np.arange(len(models))
     before, share = values(left, models), 1.0

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from driftpace.backtest.anchored import STRENGTHS, fit_fresh, follow_anchored
+from driftpace.backtest.anchored import STRENGTHS, fit_fresh, follow_anchored, mean_weights
 from driftpace.backtest.job import Job, SplitRows
 from driftpace.backtest.metrics import RunMetrics, measure
 from driftpace.backtest.population import Population
@@ -68,7 +68,9 @@ def up_front(job: Job, rows: tuple[SplitRows, ...], total: int) -> RunMetrics:
     """Measure the paper's comparison: ``total`` rows at once in period 1, as far as its pool goes, and the model kept."""
     first = rows[0]
     size = min(total, first.pool)
-    return _measure_kept(rows, fit_fresh(first.population.loss, *first.bought(0, size), job.scale), size)
+    return _measure_kept(
+        rows, fit_fresh(first.population.loss, *first.bought(0, size), job.scale, mean_weights(first, size)), size
+    )
 
 
 def first_model(rows: tuple[SplitRows, ...], followed: TrackerRun) -> RunMetrics:
@@ -117,7 +119,8 @@ def from_scratch(job: Job, rows: tuple[SplitRows, ...]) -> RunMetrics:
     """Measure a model that is fitted anew each period, from nothing."""
     sizes = textbook_sizes(job)
     coefs = [
-        fit_fresh(now.population.loss, *now.bought(0, size), job.scale) for now, size in zip(rows, sizes, strict=True)
+        fit_fresh(now.population.loss, *now.bought(0, size), job.scale, mean_weights(now, size))
+        for now, size in zip(rows, sizes, strict=True)
     ]
     return measure(rows, np.array(coefs), sizes.astype(np.float64))
 
@@ -146,6 +149,8 @@ def paper_rule(job: Job, rows: tuple[SplitRows, ...], run: int) -> RunMetrics:
     """Measure Tracker.as_in_paper on rows with a column of ones, since it fits no intercept."""
     if isinstance(job.loss, VectorLoss):
         raise DataError("It is for losses of one score, such as those for numbers and for two classes.")
+    if rows[0].population.weights is not None:
+        raise DataError("Its bound is for rows that count alike.")
     radius = 2.0 * max(float(np.linalg.norm(now.best)) for now in job.populations)
     tracker = Tracker.as_in_paper(
         rows[0].population.loss,

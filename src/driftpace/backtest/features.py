@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from driftpace.errors import DataError
+from driftpace.formatting import first_names
 from driftpace.tables import Column, Encoding, LearnedEncoding, learn_encoding
 from driftpace.tables.encoding import MissingPolicy
 from driftpace.tables.identity import find_ids
+from driftpace.tables.text_column import learn_text
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
 
@@ -44,8 +47,10 @@ def encode_features(
     by_period: Sequence[IntArray],
     options: EncodingOptions,
     notes: list[str],
+    *,
+    required: bool = True,
 ) -> EncodedFeatures:
-    """Return the encoded features; ``notes`` say what was done.
+    """Return the encoded features; ``notes`` say what was done. Unless ``required``, there may be none.
 
     Where features are not named, ids are left out, and columns that only follow time: ``by_period`` are the kept rows of each
     period.
@@ -64,7 +69,7 @@ def encode_features(
         max_categories=options.max_categories,
         owner=owner,
     )
-    if not learned.encoding.columns:
+    if not learned.encoding.columns and required:
         raise DataError(f"the table must have a column to predict from; it has {', '.join(columns)}.", owner=owner)
     if missing == "drop":
         keep = keep & ~_dropped_cells(learned.encoding, columns, keep, owner, notes)
@@ -157,7 +162,7 @@ def _refuse_missing(name: str, gone: BoolArray, keep: BoolArray, owner: str) -> 
 
 def _feature_notes(learned: LearnedEncoding, ids: Mapping[str, str], *, chosen: bool) -> list[str]:
     """Return notes on the features that were chosen by default, and on how their cells were encoded."""
-    notes = [f"Features: {', '.join(learned.encoding.sources)}."] if chosen else []
+    notes = [f"Features: {first_names(learned.encoding.sources)}."] if chosen else []
     if learned.left_out or ids:
         reasons: dict[str, list[str]] = {}
         for name, reason in (*ids.items(), *learned.left_out.items()):
@@ -165,3 +170,28 @@ def _feature_notes(learned: LearnedEncoding, ids: Mapping[str, str], *, chosen: 
         listed = "; ".join(f"{', '.join(names)} ({reason})" for reason, names in reasons.items())
         notes.append(f"Not among the features: {listed}.")
     return [*notes, *learned.notes.values()]
+
+
+def with_texts(
+    columns: Mapping[str, Column],
+    texts: Sequence[str],
+    names: Sequence[str],
+    X: FloatArray,
+    places: IntArray,
+    first: IntArray,
+    owner: str,
+) -> tuple[tuple[str, ...], Any]:
+    """Return features with the hashed words of texts after them, as a sparse matrix.
+
+    ``places`` are the rows of ``X`` in the table, and ``first`` those of the first period in ``X``, which show how rare words are.
+    """
+    if not texts:
+        return tuple(names), X
+    from scipy import sparse  # slow to import, and not always needed
+
+    parts, every = [sparse.csr_matrix(X)], list(names)
+    for name in texts:
+        spec = learn_text(name, columns[name], places[first], owner)
+        parts.append(spec.terms(columns[name], places, owner))
+        every += spec.names
+    return tuple(every), sparse.hstack(parts, format="csr")

@@ -206,7 +206,12 @@ class Job:
 
     def tracker_seed(self, run: int) -> int:
         """Return the seed of the tracker of a run."""
-        return int(np.random.SeedSequence(self.seed, spawn_key=(run,)).generate_state(1, np.uint64)[0] >> np.uint64(1))
+        return tracker_seed(self.seed, run)
+
+
+def tracker_seed(seed: int, run: int) -> int:
+    """Return the seed of the tracker of a run, which depends on that of the backtest."""
+    return int(np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 _SAME = 1e-10
@@ -224,9 +229,9 @@ def prepare(
 ) -> Job:
     """Return the job of a panel, or refuse a table that cannot be replayed."""
     loss = default_loss(panel, None if asked.l2 is None else 0.0) if loss is None else loss
-    _check_loss(panel, loss)
+    check_loss(panel, loss)
     if isinstance(loss, SoftmaxLoss):
-        loss = _with_classes(panel, loss)
+        loss = with_classes(panel, loss)
     if asked.l2 is not None and loss.l2 != 0.0:
         raise ParameterError(
             f"must be the only penalty; the loss has l2={loss.l2!r} as well.",
@@ -280,10 +285,10 @@ def default_loss(panel: Panel, l2: float | None = None) -> Loss:
     """Return the default loss for the target, with its default penalty unless another is given."""
     name = loss_names(panel.task)[0]
     loss = get_loss(name, l2=l2)
-    return _with_classes(panel, loss) if isinstance(loss, SoftmaxLoss) else loss
+    return with_classes(panel, loss) if isinstance(loss, SoftmaxLoss) else loss
 
 
-def _with_classes(panel: Panel, loss: SoftmaxLoss) -> SoftmaxLoss:
+def with_classes(panel: Panel, loss: SoftmaxLoss) -> SoftmaxLoss:
     """Return the loss for the classes of the table, or refuse one for fewer."""
     classes = len(panel.classes or ()) or int(max(y.max() for y in panel.y)) + 1
     if loss.classes is not None and loss.classes < classes:
@@ -295,7 +300,7 @@ def _with_classes(panel: Panel, loss: SoftmaxLoss) -> SoftmaxLoss:
     return loss if loss.classes is not None else loss.with_outputs(classes - 1)
 
 
-def _check_loss(panel: Panel, loss: object) -> None:
+def check_loss(panel: Panel, loss: object) -> None:
     """Refuse anything but a loss, and a classification loss for more than two values."""
     if not isinstance(loss, Loss):
         raise ParameterError(f"must be a loss such as SquaredLoss(); got {loss!r}.", owner="backtest", name="loss")

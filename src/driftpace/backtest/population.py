@@ -53,22 +53,45 @@ def mean_losses(
     return losses + 0.5 * np.square(coefs) @ loss.penalty_weights(coefs.shape[1])
 
 
-def mean_gradients(loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the gradient of the mean loss of each model, (models, coefficients)."""
+def mean_gradients(
+    loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray, weights: FloatArray | None = None
+) -> FloatArray:
+    """Return the gradient of the mean loss of each model, (models, coefficients), with the weights of rows of mean 1, if any."""
     if not isinstance(loss, LinearLoss):
-        return np.array([loss.gradient(coef, X, y) for coef in coefs])
+        if weights is None:
+            return np.array([loss.gradient(coef, X, y) for coef in coefs])
+        rows = _weighted_rows(loss, coefs, X, y, weights)
+        return np.array([rows.gradient(coef) / rows.mass for coef in coefs])
     slopes = loss.curve.slope(coefs @ X.T, y[None, :])
+    slopes = slopes if weights is None else slopes * weights
     return slopes @ X / len(y) + coefs * loss.penalty_weights(coefs.shape[1])
 
 
-def mean_hessians(loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray, *, majorant: bool = False) -> FloatArray:
+def _weighted_rows(loss: Loss, coefs: FloatArray, X: FloatArray, y: FloatArray, weights: FloatArray) -> DesignRows:
+    assert isinstance(loss, LinearLoss | VectorLoss)
+    return DesignRows(loss=loss, X=X, y=y, penalty=loss.penalty_weights(coefs.shape[1]), weights=weights)
+
+
+def mean_hessians(
+    loss: Loss,
+    coefs: FloatArray,
+    X: FloatArray,
+    y: FloatArray,
+    weights: FloatArray | None = None,
+    *,
+    majorant: bool = False,
+) -> FloatArray:
     """Return the Hessian of the mean loss of each model, (models, coefficients, coefficients), or that of parabolas above it."""
     if not isinstance(loss, LinearLoss):
-        return np.array([loss.hessian(coef, X, y) for coef in coefs])
+        if weights is None:
+            return np.array([loss.hessian(coef, X, y) for coef in coefs])
+        rows = _weighted_rows(loss, coefs, X, y, weights)
+        return np.array([rows.hessian_sum(coef) / rows.mass + np.diag(rows.penalty) for coef in coefs])
     features = coefs.shape[1]
     curve = loss.curve
     bend = curve.majorant if majorant and curve.majorant is not None else curve.bend
     bends = bend(coefs @ X.T, y[None, :])
+    bends = bends if weights is None else bends * weights
     products = (X[:, :, None] * X[:, None, :]).reshape(len(y), features * features)
     hessians: FloatArray = (bends @ products / len(y)).reshape(len(coefs), features, features)
     return hessians + np.diag(loss.penalty_weights(features))

@@ -30,13 +30,23 @@ from driftpace.backtest.run import (
     tracker_strategy,
     worst_assumptions,
 )
-from driftpace.backtest.table import Panel, expanded, read_table
+from driftpace.backtest.table import Panel, as_delivered, expanded, read_table
 from driftpace.backtest.target import loss_task
+from driftpace.backtest.wide import (
+    is_wide_panel,
+    least_losses,
+    movement_of_bands,
+    prepare_wide,
+    replay_wide_run,
+    wide_notes,
+    wide_strategies,
+    wide_targets,
+)
 from driftpace.backtest.workers import Workers
 from driftpace.errors import CollinearColumnsError, ParameterError
 from driftpace.executors import Executor, one_thread, open_executor
 from driftpace.formatting import plural
-from driftpace.losses import Loss
+from driftpace.losses import Loss, SoftmaxLoss, classifies
 from driftpace.progress import Progress
 from driftpace.selection import read_l2
 from driftpace.tables.encoding import MissingPolicy
@@ -81,6 +91,7 @@ def backtest(  # noqa: PLR0913  public API
     period: str | None = None,
     target: str | None = None,
     features: Sequence[str] | None = None,
+    text: str | Sequence[str] = (),
     loss: Loss | None = None,
     epsilon: float | None = None,
     tolerance: float | None = None,
@@ -132,6 +143,9 @@ def backtest(  # noqa: PLR0913  public API
         ``period=":500"`` make periods as described in :func:`read_table`.
     features : sequence of str, optional
         Columns to predict from; by default all but dates, free text and ids.
+    text : str or sequence of str
+        Columns that are texts, whose words are used. With texts or more than a hundred columns rows are followed along the
+        components of the first period's rows, and excess risks are those of the penalised loss, on test rows.
     loss : Loss, optional
         By default the squared loss for numbers, and with a small penalty the logistic loss for two classes and the softmax loss for
         several.
@@ -187,8 +201,8 @@ def backtest(  # noqa: PLR0913  public API
         Column with the group of a row: rows of one person or shop stay together, in the folds and in the test
         rows, and their noise is counted by group.
     weight : str, optional
-        Column with what a row counts for: best models, excess risks and test losses are then weighted, and baselines that fit
-        models of their own, which do not use weights, are left out.
+        Column with what a row counts for: best models, excess risks and test losses are then weighted, and so are the
+        fits of baselines.
     exposure : str, optional
         Column with what a count or amount is a total over, such as years at risk: the target is then the rate, and rows count in
         proportion to it.
@@ -217,6 +231,7 @@ def backtest(  # noqa: PLR0913  public API
         period=period,
         target=target,
         features=features,
+        text=text,
         groups=groups,
         weight=weight,
         exposure=exposure,
@@ -337,6 +352,8 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
     began = time.perf_counter()
     asked, runs = config.tracker, config.runs
     comparison = None if config.models is None else _compared(panel, config)
+    if is_wide_panel(panel, config.loss, asked):
+        return _replay_wide(panel, config, comparison, began)
     panel = panel if asked.expand is None else expanded(panel, asked.expand, owner=_OWNER)
     with one_thread(), Progress(config.progress) as bar:
         job = prepare(
@@ -345,7 +362,7 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
             asked=asked,
             test_fraction=config.test_fraction,
             seed=config.seed,
-            baselines=config.baselines if panel.weights is None else tuple(set(config.baselines) & {"first_model"}),
+            baselines=config.baselines,
         )
         try:
             outcomes, strategies, skipped, alone = _replay_all(job, config, bar)
@@ -385,6 +402,57 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
         choices=stack_choices(outcomes),
         checks=stack_checks(outcomes),
         movement=best_model_movement(job.populations),
+        comparison=comparison,
+    )
+
+
+def _replay_wide(
+    panel: Panel, config: BacktestConfig, comparison: ModelComparison | None, began: float
+) -> BacktestResult:
+    """Replay texts or many columns, whose promise is about a penalised loss."""
+    asked, runs, panel = config.tracker, config.runs, as_delivered(panel)
+    with one_thread(), Progress(config.progress) as bar:
+        job = prepare_wide(
+            panel,
+            loss=config.loss,
+            asked=asked,
+            test_fraction=config.test_fraction,
+            seed=config.seed,
+            baselines=config.baselines,
+        )
+        with Workers(job, workers=config.workers, items=runs, executor=config.executor) as crew:
+            outcomes = list(bar.over(crew.map(replay_wide_run, range(runs)), "runs", total=runs))
+            epsilon = wide_targets(job, outcomes)
+            own = tracker_strategy(asked, outcomes)
+            baselines, skipped = wide_strategies(job, outcomes, epsilon, crew, bar)
+            alone = crew.alone
+    return BacktestResult(
+        table=panel.name,
+        target=panel.target,
+        features=job.features,
+        loss=repr(job.loss),
+        classification=classifies(job.loss) or isinstance(job.loss, SoftmaxLoss),
+        classes=panel.classes or (),
+        periods=tuple(panel.periods),
+        pool=tuple(int(size) for size in job.pools),
+        test_rows=tuple(len(now.y) - int(size) for now, size in zip(job.periods, job.pools, strict=True)),
+        epsilon=tuple(float(target) for target in epsilon),
+        tolerance=asked.tolerance,
+        confidence=asked.confidence,
+        certificate_level=asked.certificate_level,
+        runs=runs,
+        seed=config.seed,
+        price=config.price,
+        currency=config.currency,
+        strategies=(own, *baselines),
+        skipped=tuple(skipped),
+        ledger=stack_ledger(outcomes),
+        assumptions=worst_assumptions(outcomes),
+        notes=(*panel.notes, *_notes(panel, config, alone=alone), *wide_notes(job)),
+        seconds=time.perf_counter() - began,
+        best_loss=tuple(least_losses(outcomes).tolist()),
+        checks=stack_checks(outcomes),
+        movement=movement_of_bands(job, outcomes),
         comparison=comparison,
     )
 
@@ -474,9 +542,7 @@ def _notes(panel: Panel, config: BacktestConfig, *, alone: bool) -> list[str]:
             f"Of each order {100 * config.tracker.audit:.0f} % is held out for the audit, and counts as bought."
         )
     if panel.weights is not None:
-        notes.append(
-            "Rows have weights: losses and best models are weighted, and baselines without weights are left out."
-        )
+        notes.append("Rows have weights: losses, best models and the fits of baselines are weighted.")
     if panel.groups is not None:
         notes.append("Groups are kept together: in a period, no group is both trained and tested on.")
     if config.runs == 1:
@@ -506,7 +572,7 @@ def _replay_all(
     with Workers(job, workers=config.workers, items=runs, executor=config.executor) as crew:
         outcomes = list(bar.over(crew.map(replay_run, range(runs)), "runs", total=runs))
         replayed, skipped = baseline_strategies(job, outcomes, crew, bar)
-        return outcomes, (tracker_strategy(job, outcomes), *replayed), tuple(skipped), crew.alone
+        return outcomes, (tracker_strategy(job.asked, outcomes), *replayed), tuple(skipped), crew.alone
 
 
 def choose_baselines(baselines: Sequence[str] | None) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from driftpace.backtest.baselines import (
     paper_rule,
     up_front,
 )
-from driftpace.backtest.job import Job
+from driftpace.backtest.job import Job, TrackerConfig
 from driftpace.backtest.metrics import RunMetrics, measure
 from driftpace.backtest.population import Population, scores_of
 from driftpace.backtest.result import (
@@ -102,7 +102,7 @@ def stack_strategy(name: str, title: str, note: str, runs: list[RunMetrics]) -> 
     )
 
 
-def stack_ledger(results: list[RunResult]) -> TrackerLedger:
+def stack_ledger(results: Sequence[RunResult]) -> TrackerLedger:
     """Return the records of the tracker, (runs, periods) each."""
     stacked: dict[str, FloatArray] = {
         name: np.array([getattr(run.followed, name) for run in results]) for name in LEDGER_FIELDS
@@ -130,7 +130,7 @@ def _rank(assumption: Assumption) -> tuple[int, bool]:
     return _SEVERITY[assumption.verdict], assumption.judged
 
 
-def worst_assumptions(results: list[RunResult]) -> tuple[tuple[Assumption, float], ...]:
+def worst_assumptions(results: Sequence[RunResult]) -> tuple[tuple[Assumption, float], ...]:
     """Return for each assumption its first worst verdict, and the share of runs and periods with that verdict.
 
     In the order in which they were first reported.
@@ -149,7 +149,7 @@ def worst_assumptions(results: list[RunResult]) -> tuple[tuple[Assumption, float
     return tuple((check, times[check.name, check.verdict] / periods) for check in worst.values())
 
 
-def stack_checks(results: list[RunResult]) -> CheckVerdicts:
+def stack_checks(results: Sequence[RunResult]) -> CheckVerdicts:
     """Return the verdicts of every check, in the order in which they were first reported."""
     reported = [checks for run in results for checks in run.followed.assumptions]
     names = tuple(dict.fromkeys(check.name for checks in reported for check in checks))
@@ -197,9 +197,9 @@ NOTES = {
 }
 
 
-def tracker_strategy(job: Job, results: list[RunResult]) -> Strategy:
+def tracker_strategy(asked: TrackerConfig, results: Sequence[RunResult]) -> Strategy:
     """Return the strategy of the tracker."""
-    custom = job.asked.maker is not None
+    custom = asked.maker is not None
     return stack_strategy(
         "driftpace",
         "driftpace",

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from driftpace import validation
-from driftpace.backtest.features import EncodingOptions, encode_features, grouped_rows, labelled_rows, valued_rows
+from driftpace.backtest.features import (
+    EncodingOptions,
+    encode_features,
+    grouped_rows,
+    labelled_rows,
+    valued_rows,
+    with_texts,
+)
 from driftpace.backtest.periods import Groups, PeriodRule, group_rows
 from driftpace.backtest.target import read_target
 from driftpace.datasets import Table
@@ -26,6 +33,8 @@ from driftpace.tables.leakage import Leak, find_leaks
 from driftpace.tracker.inputs import as_rates
 from driftpace.typing import BoolArray, FloatArray, IntArray
 
+_STANDARDISED = "Features have mean 0 and standard deviation 1 over all periods together."
+
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class Panel:
@@ -34,14 +43,14 @@ class Panel:
     ``mean`` was subtracted from each feature, which was then divided by ``scale``. ``classes`` are the values that became the
     targets 0, 1, ..., None for numbers. ``groups`` and ``weights`` are those of the rows, if any. ``notes`` list what was done,
     ``encoding`` how features are made of columns, ``left_out`` why others are not used, ``leaks`` what may give the target away.
-    ``details`` are the notes on periods, missing cells and categories.
+    ``details`` are the notes on periods, missing cells and categories. ``text`` are the columns of texts; ``X`` is then sparse.
     """
 
     name: str
     target: str
     features: tuple[str, ...]
     periods: tuple[str, ...]
-    X: tuple[FloatArray, ...]
+    X: tuple[Any, ...]
     y: tuple[FloatArray, ...]
     mean: FloatArray
     scale: FloatArray
@@ -53,6 +62,7 @@ class Panel:
     left_out: Mapping[str, str] = field(default_factory=dict)
     leaks: tuple[Leak, ...] = ()
     details: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.periods)
@@ -78,6 +88,7 @@ def read_table(  # noqa: PLR0913  public API
     target: str | None = None,
     features: Sequence[str] | None = None,
     exclude: Sequence[str] = (),
+    text: str | Sequence[str] = (),
     groups: str | None = None,
     weight: str | None = None,
     exposure: str | None = None,
@@ -114,6 +125,9 @@ def read_table(  # noqa: PLR0913  public API
         ids, and numbers that only follow time.
     exclude : sequence of str
         Columns not to predict from, such as those that are known only after the target.
+    text : str or sequence of str
+        Columns that are texts: words are hashed to 2,048 columns each, weighted by how rare they are in the first period, as in
+        campaigns.
     groups : str, optional
         Column with the group of a row, such as a person or a shop: cross-validation keeps groups together, and their noise is
         counted by group.
@@ -187,7 +201,9 @@ def read_table(  # noqa: PLR0913  public API
     weight = _other_column(columns, weight, frame, "weight", taken, owner)
     exposure = _other_column(columns, exposure, frame, "exposure", taken | {"weight": weight}, owner)
     apart = [period, target, *(name for name in (groups, weight, exposure) if name is not None)]
-    chosen = _named_features(columns, features, frame, apart, owner)
+    texts = _text_columns(columns, text, apart, owner)
+    apart += texts
+    chosen = _beside_texts(columns, features, texts, frame, apart, owner)
     made = _add_calendar(columns, calendar, rule, dayfirst, owner)
     chosen = None if chosen is None else [name for name in (*chosen, *made) if name not in exclude]
     if rule.dated:
@@ -205,7 +221,7 @@ def read_table(  # noqa: PLR0913  public API
     notes += about_periods
     options = EncodingOptions(missing=missing, max_categories=max_categories, owner=owner)
     apart += _excluded(columns, exclude, target, frame, owner)
-    encoded = encode_features(columns, chosen, apart, keep, by_period, options, notes)
+    encoded = encode_features(columns, chosen, apart, keep, by_period, options, notes, required=not texts)
     if encoded.keep is not keep:
         keep = encoded.keep
         labels, by_period = _periods(rule, columns, keep, owner, [])
@@ -218,7 +234,7 @@ def read_table(  # noqa: PLR0913  public API
         notes.append(f"The target is {target} for a unit of {exposure}, and rows count in proportion to it.")
     elif weights is not None:
         weights = weights[keep]
-    names, X = _without_constants(encoded.names, encoded.X, owner, notes)
+    names, X = _without_constants(encoded.names, encoded.X, owner, notes, required=not texts)
     if np.ptp(y) == 0.0:
         notes.append(f"Target {target} is the same in every row.")
     leaks = find_leaks(
@@ -231,17 +247,14 @@ def read_table(  # noqa: PLR0913  public API
         classes=classes is not None,
     )
     notes += [f"Leakage: {leak.sentence}" for leak in leaks]
-    mean, scale = np.zeros(len(names)), np.ones(len(names))
-    if standardise:
-        mean, scale = X.mean(axis=0), X.std(axis=0)
-        X = (X - mean) / scale
-        notes.append("Features have mean 0 and standard deviation 1 over all periods together.")
+    X, mean, scale = _standardised(X, standardise, notes)
+    names, rows_X = with_texts(columns, texts, names, X, np.flatnonzero(keep), by_period[0], owner)
     return Panel(
         name=given if name is None else name,
         target=target,
         features=names,
         periods=labels,
-        X=tuple(X[rows] for rows in by_period),
+        X=tuple(rows_X[rows] for rows in by_period),
         y=tuple(y[rows] for rows in by_period),
         mean=mean,
         scale=scale,
@@ -252,6 +265,7 @@ def read_table(  # noqa: PLR0913  public API
         encoding=encoded.encoding,
         left_out=encoded.left_out,
         leaks=tuple(leaks),
+        text=tuple(texts),
         details=(*about_periods, *(note for note in notes if "--loss " in note), *encoded.details),
     )
 
@@ -276,6 +290,23 @@ def _stem(path: Path) -> str:
     'sales.2018'
     """
     return Path(path.stem).stem if path.suffix.lower() == ".gz" else path.stem
+
+
+def _text_columns(
+    columns: Mapping[str, Column], text: str | Sequence[str], apart: Sequence[str], owner: str
+) -> list[str]:
+    """Return the columns of texts, or refuse names that are not columns, or have another role."""
+    names = [text] if isinstance(text, str) else list(text)
+    for name in names:
+        if name not in columns or name in apart or names.count(name) > 1:
+            near = get_close_matches(str(name), [one for one in columns if one not in apart], n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(columns)}."
+            raise ParameterError(
+                f"must be different columns of the table that are nothing else; got {name!r}: {hint}",
+                owner=owner,
+                name="text",
+            )
+    return names
 
 
 def _whose(column: Column, keep: BoolArray, by_period: Sequence[IntArray]) -> tuple[IntArray, ...]:
@@ -453,17 +484,50 @@ def _period_numbers(by_period: Sequence[IntArray], rows: int) -> IntArray:
     return numbers
 
 
+def _beside_texts(
+    columns: dict[str, Column], features: Any, texts: Sequence[str], frame: Any, apart: Sequence[str], owner: str
+) -> list[str] | None:
+    """Return the features that are named, without texts; None where they are to be chosen."""
+    if features is not None and not isinstance(features, str):
+        features = [name for name in features if name not in texts]
+    if texts and not features and features is not None:
+        return []
+    return _named_features(columns, features, frame, apart, owner)
+
+
+def _standardised(X: FloatArray, standardise: bool, notes: list[str]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return features with mean 0 and standard deviation 1, if that is wanted, and what was subtracted and divided by."""
+    if not standardise or not X.shape[1]:
+        return X, np.zeros(X.shape[1]), np.ones(X.shape[1])
+    notes.append(_STANDARDISED)
+    mean, scale = X.mean(axis=0), X.std(axis=0)
+    return (X - mean) / scale, mean, scale
+
+
 def _without_constants(
-    names: tuple[str, ...], X: FloatArray, owner: str, notes: list[str]
+    names: tuple[str, ...], X: FloatArray, owner: str, notes: list[str], *, required: bool = True
 ) -> tuple[tuple[str, ...], FloatArray]:
     size = np.abs(X).max(axis=0, initial=0.0)
     moves = np.ptp(X, axis=0) > 1e-12 * size
     still = [name for name, moving in zip(names, moves, strict=True) if not moving]
     if still:
         notes.append(f"Left out because constant: {', '.join(still)}.")
-    if not moves.any():
+    if not moves.any() and required:
         raise DataError("at least one feature must change from row to row; got none that does.", owner=owner)
     return tuple(name for name, moving in zip(names, moves, strict=True) if moving), X[:, moves]
+
+
+def as_delivered(panel: Panel) -> Panel:
+    """Return a panel with the columns in their own units, as trackers and campaigns follow components of them."""
+    if panel.text:
+        return panel
+    return replace(
+        panel,
+        X=tuple(X * panel.scale + panel.mean for X in panel.X),
+        mean=np.zeros(len(panel.features)),
+        scale=np.ones(len(panel.features)),
+        notes=tuple(note for note in panel.notes if note != _STANDARDISED),
+    )
 
 
 def expanded(panel: Panel, request: ExpansionRequest, *, owner: str) -> Panel:

@@ -1,6 +1,7 @@
 """One run of the tracker over a table: its orders, reports and models."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,16 +93,27 @@ class RowSource:
         return (given, y) if groups is None else (given, y, groups)
 
 
-def run_tracker(tracker: Tracker, rows: tuple[SplitRows, ...], names: tuple[str, ...] | None = None) -> TrackerRun:
-    """Run a tracker over all periods; ``names`` are those of the columns."""
+def run_tracker(
+    tracker: Tracker,
+    rows: tuple[SplitRows, ...],
+    names: tuple[str, ...] | None = None,
+    *,
+    read_rows: Callable[..., Any] = RowSource,
+    read_model: Callable[[Tracker, Loss], FloatArray] | None = None,
+) -> TrackerRun:
+    """Run a tracker over all periods; ``names`` are those of the columns.
+
+    ``read_rows`` makes the source of a period's rows, and ``read_model`` returns the model of a tracker.
+    """
+    read_model = _coefficients if read_model is None else read_model
     reports: list[StepReport] = []
     coefs, orders = [], []
     grouped = isinstance(tracker, Tracker) and uses_groups(tracker.snapshot()[0])
     for now in rows:
-        source = RowSource(now, grouped=grouped, names=names if isinstance(tracker, Tracker) else None)
+        source = read_rows(now, grouped=grouped, names=names if isinstance(tracker, Tracker) else None)
         reports.append(tracker.step(source, pool=now.pool))
         orders.append(float(source.orders))
-        coefs.append(_coefficients(tracker, now.population.loss))
+        coefs.append(read_model(tracker, now.population.loss))
     return TrackerRun(
         coefs=np.array(coefs),
         samples=_numbers(reports, "samples"),

@@ -17,13 +17,12 @@ from multiprocessing import get_context
 from types import ModuleType, TracebackType
 from typing import Any, Self, TypeVar
 
-from driftpace.backtest.job import Job
 from driftpace.executors import Executor, cores, one_thread
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
-_job: Job | None = None
+_job: Any = None
 
 
 class Workers:
@@ -32,7 +31,7 @@ class Workers:
     ``alone`` is True where the job had to stay in this process although more were requested.
     """
 
-    def __init__(self, job: Job, *, workers: int | None, items: int, executor: Executor | None = None) -> None:
+    def __init__(self, job: Any, *, workers: int | None, items: int, executor: Executor | None = None) -> None:
         wanted = min(cores() if workers is None else workers, items)
         self._job, self._elsewhere = job, executor
         payload = _portable(job) if wanted > 1 or executor is not None else None
@@ -54,7 +53,7 @@ class Workers:
         if self._executor is not None:
             self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def map(self, task: Callable[[Job, Item], Answer], items: Sequence[Item]) -> Iterator[Answer]:
+    def map(self, task: Callable[[Any, Item], Answer], items: Sequence[Item]) -> Iterator[Answer]:
         """Yield ``task(job, item)`` for each item, in order."""
         if self._payload is not None and self._elsewhere is not None:
             yield from self._elsewhere.map(_call_with, [(self._payload, task, item) for item in items])
@@ -76,25 +75,25 @@ def _initialize(payload: bytes) -> None:
     _job = pickle.loads(payload)
 
 
-def _call(task: Callable[[Job, Any], Answer], item: Any) -> Answer:
+def _call(task: Callable[[Any, Any], Answer], item: Any) -> Answer:
     assert _job is not None
     return task(_job, item)
 
 
-def _call_with(work: tuple[bytes, Callable[[Job, Any], Answer], Any]) -> Answer:
+def _call_with(work: tuple[bytes, Callable[[Any, Any], Answer], Any]) -> Answer:
     """Return the answer for an item, sent with its job."""
     payload, task, item = work
     return task(_unpacked(payload), item)
 
 
 @lru_cache(maxsize=1)
-def _unpacked(payload: bytes) -> Job:
+def _unpacked(payload: bytes) -> Any:
     """Return a job; the last one of a process is kept."""
-    job: Job = pickle.loads(payload)
+    job: Any = pickle.loads(payload)
     return job
 
 
-def _portable(job: Job) -> bytes | None:
+def _portable(job: Any) -> bytes | None:
     """Return the job pickled, None where another process could not load it."""
     try:
         payload = pickle.dumps(job)

@@ -20,8 +20,9 @@ from driftpace.campaign.erasure import ErasureTarget, erase
 from driftpace.campaign.handle import Draft, check_key, check_reason, check_text, first_change
 from driftpace.campaign.lateness import lateness_of
 from driftpace.campaign.orders import amend, ask, decide, fund, open_order
+from driftpace.campaign.pool import components_of, fit_pool, with_pool
 from driftpace.campaign.reader import CampaignReader
-from driftpace.campaign.records import Erasure, Order, Receipt, Status, Undone
+from driftpace.campaign.records import Erasure, Order, PoolComponents, Receipt, Status, Undone
 from driftpace.campaign.sampling import Draw, Sample, day_order_of, draw_sample, find_shortfall, profile_of, record_draw
 from driftpace.campaign.schema import current_encoding, frame_columns, read_table
 from driftpace.campaign.state import CampaignState
@@ -65,7 +66,7 @@ class Campaign(CampaignReader):
     """
 
     @classmethod
-    def create(
+    def create(  # noqa: PLR0913  public API
         cls,
         what: "Definition | dict[str, Any] | Tracker",
         *,
@@ -73,6 +74,7 @@ class Campaign(CampaignReader):
         name: str | None = None,
         keep_rows: bool | None = None,
         model: Any = None,
+        pool: Any = None,
         load_if_exists: bool = False,
         who: str = "",
         clock: Callable[[], str] | None = None,
@@ -94,6 +96,9 @@ class Campaign(CampaignReader):
             A model that was trained elsewhere, or its file, as :meth:`Tracker.for_model` and :func:`driftpace.models.read_model`
             take them: the campaign follows it by a head on top of it, and :meth:`retrain` trains it again. The store keeps it,
             at most 64 MiB. Features, loss and classes are read from it where the definition leaves them out.
+        pool : frame, path, mapping of arrays, or columns, optional
+            Unlabelled rows for a campaign of texts or of many columns, as :meth:`fit_pool` takes them. How many rows can be
+            labelled in a period is ``pool`` of the definition.
         load_if_exists : bool, default False
             Open the campaign of that name if there is one, whatever its definition.
         who, clock
@@ -105,21 +110,9 @@ class Campaign(CampaignReader):
             If the name is taken, or the definition is invalid.
         """
         store = open_store(storage)
-        tracker = what if isinstance(what, Tracker) else None
-        values: dict[str, Any] = {}
-        if isinstance(what, Definition):
-            values = what.to_values()
-        elif tracker is None:
-            if not isinstance(what, dict):
-                problem = f"must be a definition or a tracker; got {what!r:.80}."
-                raise ParameterError(problem, owner="Campaign.create", name="what")
-            values = dict(what)
-        given = {"name": name, "keep_rows": keep_rows}
-        values |= {key: value for key, value in given.items() if value is not None}
+        tracker, values = _tracker_and_values(what, name=name, keep_rows=keep_rows, model=model, pool=pool)
         packed = None
         if model is not None:
-            if tracker is not None:
-                raise ParameterError("must be None with a tracker; got one.", owner="Campaign.create", name="model")
             values, adapter, packed = with_model(values, model)
         definition = Definition.of(values)
         if definition.segment is not None:
@@ -141,6 +134,8 @@ class Campaign(CampaignReader):
             tracker = make_tracker(definition, adapter, rng=secrets.randbits(63))
         tracker = definition.make_tracker(rng=secrets.randbits(63)) if tracker is None else tracker
         change = first_change(definition, tracker, at=campaign._handle.clock(), who=who, model=packed)
+        if pool is not None:
+            change = with_pool(change, definition, pool, who=who)
         try:
             store.create(definition.name, change)
         except ConflictError:
@@ -148,6 +143,49 @@ class Campaign(CampaignReader):
                 problem = f"must not be taken; a campaign named {definition.name!r} exists."
                 raise ParameterError(problem, owner="Campaign.create", name="name") from None
         return campaign
+
+    def fit_pool(self, pool: Any, *, source: str = "", who: str = "", dry_run: bool = False) -> PoolComponents:
+        """Learn from unlabelled rows along which directions texts or many columns vary, before the first order.
+
+        The model then follows the leading principal components of the pool, and the first period needs far fewer labels than
+        where its own rows have to show them. The pool also shows how columns are encoded, such as how rare words are. Its rows
+        are not kept.
+
+        Parameters
+        ----------
+        pool : frame, path, mapping of arrays, or columns as :mod:`driftpace.tables` reads them
+            Rows like those that will be labelled, some thousands; a target that they have is ignored.
+        source : str
+            A name of the pool, for the log.
+        who, dry_run
+            See the class.
+
+        Returns
+        -------
+        PoolComponents
+
+        Raises
+        ------
+        ProtocolError
+            After the first order, or where the components were learned before.
+        ParameterError
+            If the campaign is neither one of texts nor of more than a hundred columns.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from driftpace.storage import MemoryStore
+        >>> rng = np.random.default_rng(0)
+        >>> words = ["late", "broken", "refund", "quick", "thanks", "great"]
+        >>> mails = {"mail": [" ".join(rng.choice(words, 4)) for _ in range(500)]}
+        >>> definition = {"name": "mails", "target": "angry", "text": ["mail"], "features": ["mail"], "epsilon": 0.1, "seed": 0}
+        >>> campaign = Campaign.create(definition, storage=MemoryStore())
+        >>> campaign.fit_pool(mails).rows, campaign.ask().samples < 300
+        (500, True)
+        """
+        found = components_of(self.definition, pool, source=source)
+        with span("campaign.fit_pool", campaign=self._name):
+            return self._handle.change(lambda state, draft: fit_pool(state, draft, found, who=who), dry_run=dry_run)
 
     def ask(self, *, key: str | None = None, pool: int | None = None, who: str = "", dry_run: bool = False) -> Order:
         """Return the order of the current period: how many rows to label, and why. Asking again returns the same order.
@@ -790,3 +828,20 @@ class Campaign(CampaignReader):
 
     def __repr__(self) -> str:
         return f"Campaign({self._name!r}, storage={self._store.url!r})"
+
+
+def _tracker_and_values(
+    what: Any, *, name: str | None, keep_rows: bool | None, **parts: Any
+) -> tuple[Tracker | None, dict[str, Any]]:
+    """Return the tracker that a campaign begins with, if it is given, and the values of its definition."""
+    tracker = what if isinstance(what, Tracker) else None
+    if tracker is None and not isinstance(what, Definition | dict):
+        raise ParameterError(
+            f"must be a definition or a tracker; got {what!r:.80}.", owner="Campaign.create", name="what"
+        )
+    given = next((part for part, value in parts.items() if value is not None), None)
+    if tracker is not None and given is not None:
+        raise ParameterError("must be None with a tracker; got one.", owner="Campaign.create", name=given)
+    values = what.to_values() if isinstance(what, Definition) else {} if tracker is not None else dict(what)
+    settings = {"name": name, "keep_rows": keep_rows}
+    return tracker, values | {key: value for key, value in settings.items() if value is not None}

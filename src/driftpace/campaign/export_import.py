@@ -25,7 +25,7 @@ from driftpace.campaign.definition import Definition, check_name
 from driftpace.campaign.fleet.campaign import FleetCampaign
 from driftpace.campaign.fleet.transfer import current, imported
 from driftpace.campaign.handle import unknown_campaign, utc_now, with_rows, with_state_hash
-from driftpace.campaign.kept_states import dropped_rows, erased_rows_of
+from driftpace.campaign.kept_states import dropped_rows, erased_rows_of, stored_part
 from driftpace.campaign.packing import hash_of
 from driftpace.campaign.recomputation import Gap, LogMismatch, resumed_steps
 from driftpace.campaign.state import CampaignState, from_checkpoint, packed_checkpoint, states_agree, to_checkpoint
@@ -161,7 +161,7 @@ def _imported(
 ) -> tuple[str, Change]:
     """Return the name of a campaign of one model, and the change that creates it."""
     state = _checked(entries, rows, checkpoint, source)
-    state = transitions.with_base(state, partial(_model, entries, rows))
+    state = transitions.with_stored_parts(state, partial(stored_part, entries, lambda seq: rows.get(seq - 1)))
     state = with_rows(state, {place + 1: data for place, data in rows.items()})
     old_name = state.definition.name
     hashes, put = unnoted_rows(entries, lambda seq: rows.get(seq - 1))
@@ -214,12 +214,6 @@ def _read(file: BinaryIO, *, file_name: str) -> tuple[list[Entry], dict[int, byt
             if seq - 1 in rows and hash_of(rows[seq - 1]) != expected:
                 raise StateFileError(f"{file_name!r} was edited: the rows of entry {seq} do not have their hash.")
         return entries, rows, base64.b64decode(last["checkpoint"], validate=True)
-
-
-def _model(entries: list[Entry], rows: dict[int, bytes], sha256: str) -> bytes | None:
-    """Return the bytes of a model by its hash."""
-    stored = (place for place, entry in enumerate(entries) if entry.body.get("model", {}).get("sha256") == sha256)
-    return next((rows[place] for place in stored if place in rows), None)
 
 
 def _entry(value: dict[str, Any], seq: int) -> Entry:

@@ -284,7 +284,7 @@ class CampaignHandle(StateHandle[CampaignState, Draft]):
             record = self._store.checkpoint(self._name)
             if record is None:
                 raise unknown_campaign(self._name, self._store)
-            state = transitions.with_base(from_checkpoint(*record), self._model)
+            state = transitions.with_stored_parts(from_checkpoint(*record), self._stored)
             seqs = () if state.opened is None else state.opened.deliveries
             rows = self._rows_of(state.created_at, seqs)
             if len(rows) == len(seqs):
@@ -306,15 +306,11 @@ class CampaignHandle(StateHandle[CampaignState, Draft]):
         self._packed = created_at, rows
         return rows
 
-    def _model(self, sha256: str) -> bytes | None:
-        """Return the bytes of a model of the campaign."""
-        entry = _model_entry(self._store, self._name, sha256)
+    def _stored(self, sha256: str) -> bytes | None:
+        """Return the bytes of a model or of components of the campaign."""
+        found = (self._store.find(self._name, kind, sha256) for kind in ("retrained", "created", "learned"))
+        entry = next((one for one in found if one is not None), None)
         return None if entry is None else self._store.rows(self._name, [entry.seq]).get(entry.seq)
-
-
-def _model_entry(store: Store, name: str, sha256: str) -> Entry | None:
-    """Return the entry that stored a model."""
-    return store.find(name, "retrained", sha256) or store.find(name, "created", sha256)
 
 
 def with_rows(state: CampaignState, rows: dict[int, bytes]) -> CampaignState:

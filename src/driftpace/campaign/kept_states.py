@@ -97,12 +97,18 @@ def _restored(seq: int, data: bytes, log: Sequence[Entry], rows_of: RowsOf) -> C
     state = from_checkpoint(seq, data)
     name = log[0].body["definition"]["name"]
     state = replace(state, definition=replace(state.definition, name=name))
-    return transitions.with_base(state, lambda sha256: _model(log, rows_of, sha256))
+    return transitions.with_stored_parts(state, lambda sha256: stored_part(log, rows_of, sha256))
 
 
-def _model(log: Sequence[Entry], rows_of: RowsOf, sha256: str) -> bytes | None:
-    stored = (entry for entry in log if entry.body.get("model", {}).get("sha256") == sha256)
-    return next((data for entry in stored if (data := rows_of(entry.seq)) is not None), None)
+def stored_part(log: Sequence[Entry], rows_of: RowsOf, sha256: str) -> bytes | None:
+    """Return the bytes of a model or of components by their hash; None where they are gone."""
+    stored = (
+        entry.seq
+        for entry in log
+        for name in ("model", "components")
+        if entry.body.get(name, {}).get("sha256") == sha256
+    )
+    return next((data for seq in stored if (data := rows_of(seq)) is not None), None)
 
 
 def _open_rows(state: CampaignState, rows_of: RowsOf) -> Mapping[int, PackedRows] | None:

@@ -17,6 +17,7 @@ TITLES = {
     "created": "Created",
     "added": "Added",
     "saved": "Saved",
+    "learned": "Pool",
     "asked": "Asked",
     "approved": "Approved",
     "overridden": "Overridden",
@@ -342,6 +343,15 @@ def _revised(entry: "Entry") -> Parts:
     return capitalized(revision.sentence), ""
 
 
+def _learned(entry: "Entry") -> Parts:
+    from driftpace.campaign.records import PoolComponents
+
+    return (
+        f"Components learned from unlabelled rows{_from_source(entry.body)}",
+        f": {PoolComponents.of(entry.body).sentence}",
+    )
+
+
 def _retrained(entry: "Entry") -> Parts:
     from driftpace.storage.codec import decode
 
@@ -386,6 +396,7 @@ _PARTS: dict[str, Callable[["Entry"], Parts]] = {
     "created": _created,
     "added": _added,
     "saved": _saved,
+    "learned": _learned,
     "asked": _asked,
     "approved": _approved,
     "overridden": _overridden,

@@ -315,6 +315,49 @@ class Lateness:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PoolComponents:
+    """What a pool has shown of the directions in which rows vary.
+
+    Parameters
+    ----------
+    rows : int
+        Rows of the pool that were used.
+    columns : int
+        Columns of encoded rows.
+    components : int
+        Principal components that the model follows.
+    explained : float
+        Their share of the variance of rows.
+    """
+
+    rows: int
+    columns: int
+    components: int
+    explained: float
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any]) -> "PoolComponents":
+        """Return what a log entry says."""
+        facts = body["components"]
+        return cls(
+            rows=facts["rows"], columns=facts["columns"], components=facts["count"], explained=facts["explained"]
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What the pool has shown, in words.
+
+        >>> PoolComponents(rows=4000, columns=2048, components=900, explained=0.62).sentence
+        '900 components of 4,000 rows have 62 % of the variance of 2,048 columns'
+        """
+        return (
+            f"{plural(self.components, 'component')} of {plural(self.rows, 'row')} "
+            f"{'has' if self.components == 1 else 'have'} {100 * self.explained:.0f} % of the variance of "
+            f"{plural(self.columns, 'column')}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Undone:
     """The result of an undo.
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from driftpace.campaign import transitions
+from driftpace.campaign.components import unpack_components
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.kept_states import RowsOf, kept_base
 from driftpace.campaign.orders import evaluate, values_with
@@ -92,8 +93,8 @@ def after(campaign: CampaignState, entry: Entry, rows_of: RowsOf) -> CampaignSta
     if entry.kind == "delivered":
         campaign = transitions.delivered(campaign, _kept(rows_of, entry.seq), seq=entry.seq)
         campaign = transitions.dated(transitions.encoded(campaign, entry.body), entry.body)
-    elif entry.kind == "retrained":
-        campaign = transitions.retrained(campaign, model_of(entry, rows_of))
+    elif entry.kind in _STORED:
+        campaign = _with_stored(campaign, entry, rows_of)
     elif entry.kind in _TRANSITIONS:
         campaign = _TRANSITIONS[entry.kind](campaign, entry, entry.body)
     else:
@@ -107,9 +108,21 @@ def model_of(entry: Entry, rows_of: RowsOf) -> StoredModel:
     return StoredModel(facts["format"], facts["sha256"], partial(rows_of, entry.seq))
 
 
+_STORED = ("learned", "retrained")
+"""Kinds of entries beside which components or a model are stored."""
+
+
+def _with_stored(campaign: CampaignState, entry: Entry, rows_of: RowsOf) -> CampaignState:
+    """Return the state with the components or the model that an entry stored."""
+    if entry.kind == "retrained":
+        return transitions.retrained(campaign, model_of(entry, rows_of))
+    spectrum = unpack_components(entry.body["components"]["sha256"], rows_of(entry.seq))
+    return transitions.learned(campaign, entry.body, spectrum)
+
+
 def with_first_base(campaign: CampaignState, entry: Entry, rows_of: RowsOf) -> CampaignState:
     """Return the first state of a campaign with the model that it was created with, where there is one."""
-    return transitions.with_base(campaign, lambda _: rows_of(entry.seq))
+    return transitions.with_stored_parts(campaign, lambda _: rows_of(entry.seq))
 
 
 def _check_model(campaign: CampaignState) -> None:
@@ -351,7 +364,7 @@ def _absorb_all(
     for entry in force.entries:
         if entry.kind == "closed" and force.closings[entry.body["period"]] is entry:
             path = (*path, entry.seq, force.deliveries.get(entry.body["period"], ()))
-        elif entry.kind in ("budgeted", "amended", "retrained"):
+        elif entry.kind in ("budgeted", "amended", *_STORED):
             path = (*path, entry.seq)
         else:
             continue
@@ -374,8 +387,8 @@ def _absorb_all(
                 state.definition.budget, body["money"], body["periods"], body["prices"], period=state.state.period
             )
             state = transitions.budgeted(state, values)
-        elif entry.kind == "retrained":
-            state = transitions.retrained(state, model_of(entry, rows_of))
+        elif entry.kind in _STORED:
+            state = _with_stored(state, entry, rows_of)
         else:
             state, served = _absorbed(state, entry, force, rows_of)
             cache.add(path, state)

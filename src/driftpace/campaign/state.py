@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from driftpace.campaign.components import without_components
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.records import CHECKPOINT_VERSION, DECISIONS, Decision, Order
 from driftpace.errors import ParameterError, StateFileError
@@ -67,6 +68,7 @@ class CampaignState:
     label_sums: LabelSums | None = None
     method_number: int = METHOD
     archived: bool = False
+    components: str | None = None
 
     @property
     def order(self) -> Order | None:
@@ -94,8 +96,7 @@ class CampaignState:
 
 def fingerprint(campaign: CampaignState) -> str:
     """Return the SHA-256 of the tracker's state, which two equal replays share."""
-    body = snapshot_to_body(campaign.method, campaign.state.without_rows())
-    return hashlib.sha256(_json(body)).hexdigest()
+    return hashlib.sha256(_json(_tracker_body(campaign))).hexdigest()
 
 
 def to_checkpoint(campaign: CampaignState) -> bytes:
@@ -105,7 +106,7 @@ def to_checkpoint(campaign: CampaignState) -> bytes:
 
 def packed_checkpoint(campaign: CampaignState) -> tuple[bytes, str]:
     """Return a state as :func:`to_checkpoint` does, and the hash of its content for the log."""
-    tracker = snapshot_to_body(campaign.method, campaign.state.without_rows())
+    tracker = _tracker_body(campaign)
     tracker["numbers"]["method"] = campaign.method_number
     for name, why in unsaved_parts(tracker["method"]).items():  # such as a loss that is no longer registered
         raise ParameterError(f"must be a part that a store can save; {why}.", owner="Campaign", name=name)
@@ -121,6 +122,7 @@ def packed_checkpoint(campaign: CampaignState) -> tuple[bytes, str]:
         "label_sums": encode(campaign.label_sums),
         "encoding": None if campaign.encoding is None else campaign.encoding.to_values(),
         **({"archived": True} if campaign.archived else {}),
+        **({} if campaign.components is None else {"components": campaign.components}),
     }
     content = _json(body)
     return deflate(content), hashlib.sha256(content).hexdigest()
@@ -135,7 +137,7 @@ def checkpoint_hash(data: bytes) -> str:
 
 
 def from_checkpoint(seq: int, data: bytes) -> CampaignState:
-    """Decode a checkpoint; the rows of the open period have still to be added."""
+    """Decode a checkpoint; the rows of the open period, a base model and components have still to be added."""
     try:
         body = json.loads(inflate(data))
         version = body["version"]
@@ -159,6 +161,7 @@ def from_checkpoint(seq: int, data: bytes) -> CampaignState:
             label_sums=decode(body["label_sums"]),
             method_number=body["tracker"]["numbers"]["method"],
             archived=body.get("archived", False),
+            components=body.get("components"),
         )
     except (zlib.error, *SHAPE_ERRORS) as error:
         raise StateFileError(f"the checkpoint of the campaign cannot be read: {str(error).rstrip('.')}.") from None
@@ -236,7 +239,7 @@ def states_agree(left: CampaignState, right: CampaignState) -> bool:
     """Return whether two states are equal, numbers up to rounding."""
     same = all(
         getattr(left, name) == getattr(right, name)
-        for name in ("seq", "definition", "last_key", "rows", "encoding", "archived")
+        for name in ("seq", "definition", "last_key", "rows", "encoding", "archived", "components")
     )
     return (
         same
@@ -253,7 +256,9 @@ def _open_period_fields(campaign: CampaignState) -> tuple[Any, ...] | None:
 
 
 def _tracker_body(campaign: CampaignState) -> Any:
-    return snapshot_to_body(campaign.method, campaign.state.without_rows())
+    """Return the tracker as JSON values, without what the store keeps beside the log."""
+    state = campaign.state.without_rows()
+    return snapshot_to_body(campaign.method, state if campaign.components is None else without_components(state))
 
 
 def values_agree(left: Any, right: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from driftpace.campaign.components import read_components, with_components
 from driftpace.campaign.definition import Definition
 from driftpace.campaign.packing import PackedRows
 from driftpace.campaign.records import Decision
@@ -22,11 +23,12 @@ from driftpace.records import LabelSums, Request, Retraining, StepReport
 from driftpace.storage.base import Entry
 from driftpace.storage.codec import decode
 from driftpace.tables.encoding import Encoding
-from driftpace.tracker.builder import is_wide, with_budget
+from driftpace.tracker.builder import is_wide, with_budget, with_wide_spectrum
 from driftpace.tracker.codec import snapshot_from_body
 from driftpace.tracker.head_method import HeadMethod
 from driftpace.tracker.head_state import HeadState
 from driftpace.tracker.method import Method, TellEvent
+from driftpace.wide import Spectrum
 
 
 def created(entry: Entry) -> CampaignState:
@@ -148,7 +150,8 @@ def dated(campaign: CampaignState, body: Mapping[str, Any]) -> CampaignState:
 
 def without_unseen_encoding(campaign: CampaignState) -> CampaignState:
     """Return the state without an encoding where no rows are left that have shown it."""
-    return replace(campaign, encoding=None) if campaign.state.columns is None else campaign
+    unseen = campaign.state.columns is None and campaign.components is None
+    return replace(campaign, encoding=None) if unseen else campaign
 
 
 def selected(campaign: CampaignState, body: Mapping[str, Any], *, seq: int) -> CampaignState:
@@ -186,9 +189,19 @@ def budgeted(campaign: CampaignState, values: Mapping[str, Any]) -> CampaignStat
     return replace(campaign, definition=definition, method=method, state=state)
 
 
-def with_base(campaign: CampaignState, fetch: Callable[[str], bytes | None]) -> CampaignState:
-    """Return the state with its base model, which ``fetch`` returns by its hash; a campaign without one as it is."""
+def learned(campaign: CampaignState, body: Mapping[str, Any], spectrum: Spectrum) -> CampaignState:
+    """Follow the components that a pool has shown, before the first order."""
+    method, state = with_wide_spectrum(campaign.method, campaign.state, spectrum)
+    campaign = replace(campaign, method=method, state=state, components=body["components"]["sha256"])
+    return encoded(campaign, body)
+
+
+def with_stored_parts(campaign: CampaignState, fetch: Callable[[str], bytes | None]) -> CampaignState:
+    """Return the state with what checkpoints leave out, its base model or its components, which ``fetch`` returns by their hash."""
     held = campaign.state
+    if campaign.components is not None:
+        spectrum = read_components(campaign.components, partial(fetch, campaign.components))
+        return replace(campaign, state=with_components(held, spectrum))
     if not isinstance(held, HeadState):
         return campaign
     base = StoredModel(held.form, held.sha256, partial(fetch, held.sha256))

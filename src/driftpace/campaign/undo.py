@@ -29,6 +29,7 @@ OWNER = "Campaign.undo"
 _FACTS = {
     "created": "the campaign was created by it; use driftpace remove",
     "asked": "an order that was placed is a fact; undo what was delivered or decided for it",
+    "learned": "every coefficient is about its components; create a new campaign with another pool",
     "imported": "it records where the campaign is from",
     "upgraded": "it records the version of the store",
     "revised": "it is the result of another entry; undo that one",

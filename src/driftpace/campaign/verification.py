@@ -17,9 +17,9 @@ from driftpace.storage.base import Entry, Store
 from driftpace.storage.chain import first_break
 
 ROWS_KINDS = ("delivered", "selected")
-_STATE_KINDS = ("erased", "retrained", "upgraded")
-"""Entries beside which a state or a model is stored."""
 """Kinds of entries with rows or ids."""
+_STATE_KINDS = ("erased", "learned", "retrained", "upgraded")
+"""Entries beside which a state, a model or components are stored."""
 
 
 def verify_campaign(name: str, store: Store) -> Verification:

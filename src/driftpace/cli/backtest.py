@@ -56,6 +56,9 @@ def backtest(
         typer.Option(help="Columns to predict from, separated by commas. Default: all but dates, free text and ids."),
     ] = None,
     exclude: Annotated[str | None, typer.Option(help="Columns not to predict from, separated by commas.")] = None,
+    text: Annotated[
+        str | None, typer.Option(help="Columns that are texts, separated by commas: their words are used.")
+    ] = None,
     loss: Annotated[
         str | None,
         typer.Option(
@@ -222,6 +225,7 @@ def backtest(
         period=period,
         target=target,
         features=split_names(features),
+        text=split_names(text) or (),
         groups=groups,
         weight=weight,
         exposure=exposure,

@@ -54,6 +54,7 @@ _SUBJECTS = {
 """The options whose parameter in the library has another name, by the owner and the name of that parameter."""
 
 _OWNERS = {
+    "Campaign.fit_pool": "--pool",
     "Campaign.predict": "FILE",
     "Campaign.sample": "--select",
     "Campaign.tell": "FILE",

@@ -29,6 +29,7 @@ from driftpace.losses import loss_names
 
 if TYPE_CHECKING:
     from driftpace.campaign import Definition
+    from driftpace.campaign.pool import FittedPool
     from driftpace.cli.output import Line
     from driftpace.storage.base import Store
 
@@ -131,6 +132,16 @@ def init(
         typer.Option(
             metavar="COLUMN,...",
             help="Feature columns that are texts: their words are used.",
+            show_default=False,
+            rich_help_panel=_DATA,
+        ),
+    ] = None,
+    pool: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Rows without labels, for texts and more than 100 columns: they show along which directions rows vary, so that "
+            "the first period needs fewer labels. They are not stored.",
             show_default=False,
             rich_help_panel=_DATA,
         ),
@@ -451,7 +462,9 @@ def init(
         "keep_rows": None if keep_rows else False,
     }
     given = {option: value for option, value in options.items() if value is not None}
-    creation = _Creation(who=who, dry_run=dry_run, form=form, storage=storage, model=model, trained_until=trained_until)
+    creation = _Creation(
+        who=who, dry_run=dry_run, form=form, storage=storage, model=model, trained_until=trained_until, pool=pool
+    )
     if trained_until is not None and (model is None or file is not None):
         other = "it is a setting of the model there" if file is not None else "there is none to speak of"
         raise ParameterError(
@@ -461,6 +474,8 @@ def init(
     if model is not None and (table is not None or template):
         other = "--table" if table is not None else "--template"
         raise ParameterError(f"{other} must be left out with --model, which says what the columns are; got both.")
+    if pool is not None and template:
+        raise ParameterError("--pool must be left out with --template, and given to init --file then; got both.")
     _check_options(name, given, file, template, interactive=creation.interactive)
     if file is not None:
         creation.from_file(file)
@@ -480,6 +495,7 @@ class _Creation:
     storage: str | None
     model: Path | None = None
     trained_until: str | None = None
+    pool: Path | None = None
 
     @property
     def interactive(self) -> bool:
@@ -564,7 +580,8 @@ class _Creation:
         from driftpace.storage import MemoryStore
 
         name = definition.name
-        status = self._create_in(MemoryStore(), definition, segments)  # an error leaves no store behind
+        pool = self._fitted_pool(definition)
+        status = self._create_in(MemoryStore(), definition, segments, pool)  # an error leaves no store behind
         where, existing = find_campaign(self.storage, name)
         if existing is not None:
             raise ParameterError(
@@ -574,7 +591,7 @@ class _Creation:
             self._write_configuration(place, definition.to_values())
         if not self.dry_run:
             try:
-                where, status = self._store(definition, segments)
+                where, status = self._store(definition, segments, pool)
             except BaseException:
                 if place is not None:
                     place.unlink(missing_ok=True)
@@ -586,6 +603,8 @@ class _Creation:
             columns = plural(len(definition.features or ()), "column")
             form, digest = definition.model["format"], definition.model["sha256"][:12]
             notes = [("Model", f"{form} {digest}, of {columns}; the store has it now"), *notes]
+        if pool is not None:
+            notes = [*notes, ("Pool", pool.components.sentence)]
         print_result(
             self.form,
             f"{name}: {'would be created' if self.dry_run else 'created'} in {where}.",
@@ -605,13 +624,28 @@ class _Creation:
             dry_run=self.dry_run,
         )
 
-    def _store(self, definition: "Definition", segments: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    def _fitted_pool(self, definition: "Definition") -> "FittedPool | None":
+        """Return what the rows of ``--pool`` show."""
+        if self.pool is None:
+            return None
+        from driftpace.campaign.pool import components_of
+        from driftpace.campaign.schema import text_columns
+        from driftpace.cli.files import read_table_option
+
+        columns = read_table_option(self.pool, as_text=text_columns(definition), option="--pool")
+        return components_of(definition, columns, source=self.pool.name)
+
+    def _store(
+        self, definition: "Definition", segments: Sequence[str], pool: "FittedPool | None"
+    ) -> tuple[str, dict[str, Any]]:
         from driftpace.cli.stores import opened
 
         with opened(self.storage, create=True) as store:
-            return store.url, self._create_in(store, definition, segments)
+            return store.url, self._create_in(store, definition, segments, pool)
 
-    def _create_in(self, store: "Store", definition: "Definition", segments: Sequence[str]) -> dict[str, Any]:
+    def _create_in(
+        self, store: "Store", definition: "Definition", segments: Sequence[str], pool: "FittedPool | None"
+    ) -> dict[str, Any]:
         """Create the campaign in a store, and return its status as JSON values."""
         from driftpace.cli.options import user_name
 
@@ -625,7 +659,7 @@ class _Creation:
         from driftpace.campaign import Campaign
         from driftpace.campaign.serialization import status_json
 
-        return status_json(Campaign.create(definition, storage=store, model=self.model, who=who).status())
+        return status_json(Campaign.create(definition, storage=store, model=self.model, pool=pool, who=who).status())
 
     def _write_configuration(self, place: Path, settings: dict[str, Any]) -> None:
         from driftpace.campaign.template import template

@@ -21,7 +21,7 @@ _CLOSE_HEADER = (b"connection", b"close")
 _FRAMING = frozenset({b"content-length", b"transfer-encoding", b"expect"})
 _ROUTE_KEYS = ("endpoint", "path_params", "route", "router")
 _TABLE = re.compile(
-    r"/api/campaigns/[^/]+/((fleet/)?(deliveries|predictions|sample)|fleet/orders)|/api/(schema|check)|/api/hooks/[^/]+/[^/]+"
+    r"/api/campaigns/[^/]+/((fleet/)?(deliveries|predictions|sample)|pool|fleet/orders)|/api/(schema|check)|/api/hooks/[^/]+/[^/]+"
 )
 _DEFINITIONS = "/api/campaigns"
 _CLOSE = {"Connection": "close"}

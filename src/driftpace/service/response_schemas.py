@@ -605,6 +605,16 @@ class SampleResponse(ResponseModel):
     sentence: str
 
 
+class PoolResponse(ResponseModel):
+    """What a pool has shown: the components that its rows vary along, and their share of the variance."""
+
+    rows: int
+    columns: int
+    components: int
+    explained: float
+    sentence: str
+
+
 class NoteResponse(ResponseModel):
     """Something that was inferred: its topic, and a sentence."""
 

@@ -41,8 +41,12 @@ class TextColumn:
 
     def encode(self, column: "Column", places: "IntArray", owner: str) -> FloatArray:
         """Return the texts of some rows as numbers, (rows, hashes)."""
+        return np.asarray(self.terms(column, places, owner).toarray())
+
+    def terms(self, column: "Column", places: "IntArray", owner: str) -> Any:
+        """Return the texts of some rows as a sparse matrix, (rows, hashes)."""
         terms = _terms(len(self.rarity), np.array(self.rarity))
-        return np.asarray(terms.transform(_texts(self.name, column, places, owner)).toarray())
+        return terms.transform(_texts(self.name, column, places, owner))
 
 
 def learn_text(name: str, column: "Column", places: "IntArray", owner: str) -> TextColumn:

@@ -25,6 +25,7 @@ from driftpace.tracker.head_method import HeadMethod
 from driftpace.tracker.method import Method, ModelMethod
 from driftpace.tracker.state import ModelSpec
 from driftpace.tracker.wide_method import WideMethod, fits_wide
+from driftpace.wide import Spectrum
 
 MEMORY = 0.75
 """What a comparison of penalties keeps of its weight from period to period in the adaptive method: four periods' worth in all."""
@@ -110,6 +111,17 @@ def with_wide_pool(method: Any, state: Any, X: Any) -> Any:
     if isinstance(method, BudgetMethod):
         return replace(state, inner=inner.with_pool(state.inner, X))
     return inner.with_pool(state, X)
+
+
+def with_wide_spectrum(method: Any, state: Any, spectrum: Spectrum) -> tuple[Any, Any]:
+    """Return the wide method, in place of the adaptive one where that is given, and its state with the components of a pool."""
+    if not is_wide(method):
+        method, state = as_wide(method, state)
+    inner = model_method(method)
+    assert isinstance(inner, WideMethod)
+    if isinstance(method, BudgetMethod):
+        return method, replace(state, inner=inner.with_spectrum(state.inner, spectrum))
+    return method, inner.with_spectrum(state, spectrum)
 
 
 def _compose(

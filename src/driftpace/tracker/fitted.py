@@ -1,12 +1,22 @@
 """What a tracker knows: its model, predictions of it, and the settings of its method."""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from driftpace import validation
 from driftpace.errors import ProtocolError
-from driftpace.losses import LinearLoss, Loss, PoissonLoss, SoftmaxLoss, VectorLoss, classifies
+from driftpace.losses import (
+    LinearLoss,
+    LogLinkLoss,
+    Loss,
+    PoissonLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+    VectorLoss,
+    classifies,
+)
 from driftpace.planning import Budget
 from driftpace.records import Money, StepReport
 from driftpace.tracker.builder import check_exposure, is_wide
@@ -171,11 +181,14 @@ class FittedModel:
         return predicted * read_exposure(exposure, owner="Tracker.predict", rows=len(predicted))
 
     def predict_interval(self, X: Any, *, level: float = 0.9, exposure: Any = None) -> FloatArray:
-        """Return intervals that hold a new count with a given probability, at the means that :meth:`predict` returns.
+        """Return intervals that hold a new target with a given probability, on average over rows.
 
-        Counts vary as those of earlier periods did: their variance is the estimated noise times the mean, so that over-dispersed
-        counts have wider intervals than Poisson counts. For other targets, two trackers with a
-        :class:`~driftpace.QuantileLoss` each, such as for 0.05 and 0.95, predict the ends of an interval.
+        New targets vary about the means that :meth:`predict` returns as those of earlier periods did, and these means are as
+        uncertain as the last report says. With :class:`~driftpace.SquaredLoss` errors are normal, of one variance: where some rows
+        are noisier than others, theirs are covered less often. Counts (:class:`~driftpace.PoissonLoss`) are negative binomial, and
+        amounts (:class:`~driftpace.GammaLoss`, :class:`~driftpace.TweedieLoss`) have the distribution of their loss, with the
+        dispersion that was measured. For intervals that assume no distribution, two trackers with a
+        :class:`~driftpace.QuantileLoss` each, such as for 0.05 and 0.95, predict the ends.
 
         Parameters
         ----------
@@ -184,17 +197,17 @@ class FittedModel:
         level : float, default 0.9
             The probability.
         exposure : array-like, optional
-            What each count is a total over; by default a unit.
+            What each count or amount is a total over; by default a unit.
 
         Returns
         -------
         ndarray of shape (rows, 2)
-            The least and the largest count of each interval, both in it.
+            The ends of each interval, both in it.
 
         Raises
         ------
         ProtocolError
-            Before the first fit, or if the loss is not :class:`~driftpace.PoissonLoss` in the default method.
+            Before the first fit, or with another loss or a composed method.
 
         Examples
         --------
@@ -208,18 +221,38 @@ class FittedModel:
         array([[ 0.,  6.],
                [ 3., 13.]])
         """
-        validation.fraction("Tracker.predict_interval", level=level)
-        means = self.predict(X, exposure=exposure)
-        method, state = self._method.current(self._state)
-        adaptive = getattr(state, "adaptive", None)
-        if not isinstance(method.spec.loss, PoissonLoss) or adaptive is None:
-            raise ProtocolError(
-                f"predict_interval() is for counts, with PoissonLoss; got {type(method.spec.loss).__name__}: two trackers with "
-                "QuantileLoss predict the ends of an interval."
-            )
-        from driftpace.tracker.intervals import count_intervals
+        from driftpace.tracker.intervals import amount_intervals, count_intervals, normal_intervals
 
-        return count_intervals(means, adaptive.memory.noise.estimate().mean, level)
+        owner = "Tracker.predict_interval"
+        validation.fraction(owner, level=level)
+        means = self.predict(X, exposure=exposure)
+        noise, error = self._spread()
+        loss: Any = self._method.current(self._state)[0].spec.loss
+        if isinstance(loss, SquaredLoss):
+            return normal_intervals(means, noise + error, level)
+        totals = np.ones(len(means)) if exposure is None else read_exposure(exposure, owner=owner, rows=len(means))
+        power = float(loss.variance_power)
+        dispersion = totals ** (1.0 - power) * (noise + totals * error)
+        if isinstance(loss, PoissonLoss):
+            return count_intervals(means, dispersion, level)
+        return amount_intervals(means, dispersion, power, level)
+
+    def _spread(self) -> tuple[float, float]:
+        """Return the variance of targets and that of the model, in units of the curvature; refuse losses that do not say them.
+
+        Rows count in proportion to their exposure over its mean: what was measured is the variance at the mean exposure.
+        """
+        method, state = self._method.current(self._state)
+        known, loss = getattr(state, "adaptive", None), method.spec.loss
+        memory = getattr(state, "wide", None) if known is None else known.memory
+        if not isinstance(loss, SquaredLoss | LogLinkLoss) or memory is None:
+            raise ProtocolError(
+                "predict_interval() needs SquaredLoss, PoissonLoss, GammaLoss or TweedieLoss, without parts of your own; got "
+                f"{type(loss).__name__}. Two trackers with QuantileLoss predict the ends of an interval."
+            )
+        risk = self._reports[-1].risk_bound if self._reports else math.inf
+        noise = float(memory.noise.estimate().mean) * self._reader.mean_exposure
+        return noise, 2.0 * risk if math.isfinite(risk) else 0.0
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of the classes -1 and 1, or of all :attr:`classes`.

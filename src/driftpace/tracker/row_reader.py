@@ -66,7 +66,8 @@ class RowReader:
     """How rows are read; a call that fails changes nothing, since what rows show is in a new reader.
 
     ``missing``, ``text`` and ``expand`` are settings of the user, and with ``may_widen`` many columns choose the wide method.
-    ``encoding``, ``layout`` and ``labels`` of classes are learned from rows, the encoding perhaps ``from_pool``.
+    ``encoding``, ``layout`` and ``labels`` of classes are learned from rows, the encoding perhaps ``from_pool``. ``exposures`` are
+    the rows with an exposure in closed periods and its sum, and ``open_exposures`` those of the open one.
     """
 
     missing: "MissingPolicy" = "impute"
@@ -77,6 +78,20 @@ class RowReader:
     from_pool: bool = False
     layout: "FrameLayout | None" = None
     labels: tuple[str | int, ...] = ()
+    exposures: tuple[float, float] = (0.0, 0.0)
+    open_exposures: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def mean_exposure(self) -> float:
+        """The mean exposure of the rows of closed periods; 1 where none had any."""
+        rows, total = self.exposures
+        return total / rows if rows else 1.0
+
+    def after_close(self) -> Self:
+        """Return the reader after the period is closed."""
+        rows, total = self.exposures
+        more = self.open_exposures
+        return replace(self, exposures=(rows + more[0], total + more[1]), open_exposures=(0.0, 0.0))
 
     def deliver(self, method: Method, state: Any, X: Any, y: Any, more: Mapping[str, Any], owner: str) -> Delivery:
         """Return labelled rows as the method takes them; ``more`` has the optional arguments of :meth:`Tracker.tell`."""
@@ -98,6 +113,7 @@ class RowReader:
             several = isinstance(method.spec.loss, MultiSquaredLoss)
             targets = read_targets(y, owner=owner, rows=count, several=several)
         codes, weights = _read_groups(method, more["groups"], len(targets)), None
+        exposed = self.open_exposures
         if more["sample_weight"] is not None:
             check_weights(method, owner)
             weights = read_weights(more["sample_weight"], owner=owner, rows=len(targets))
@@ -107,6 +123,7 @@ class RowReader:
                 original.spec.loss.encode(targets)  # a rate would be refused with another number
             exposure = read_exposure(more["exposure"], owner=owner, rows=len(targets))
             targets, weights = as_rates(targets, weights, exposure)
+            exposed = self.open_exposures[0] + len(exposure), self.open_exposures[1] + float(exposure.sum())
         if more["annotators"] is not None:
             check_annotators(method, owner)
         ids, annotators = read_labels(more["ids"], more["annotators"], owner=owner, rows=len(targets))
@@ -117,7 +134,8 @@ class RowReader:
         event = TellEvent(
             X=rows.X, y=targets, columns=rows.columns, groups=codes, weights=weights, ids=ids, annotators=annotators
         )
-        return Delivery(event, replace(laid_out, encoding=encoding, labels=labels), method, state)
+        known = replace(laid_out, encoding=encoding, labels=labels, open_exposures=exposed)
+        return Delivery(event, known, method, state)
 
     def rows(self, method: Method, state: Any, X: Any, owner: str) -> Any:
         """Return unlabelled rows as the method takes them."""
@@ -180,7 +198,7 @@ class RowReader:
 
     def without_rows(self, state: Any, classes: int) -> Self:
         """Return the reader after the rows of the open period are withdrawn, in the state without them, of so many classes."""
-        kept = replace(self, labels=self.labels[:classes])
+        kept = replace(self, labels=self.labels[:classes], open_exposures=(0.0, 0.0))
         if state.rows_seen or self.from_pool:
             return kept
         return replace(kept, encoding=None, layout=self.layout if state.features is not None else None)
@@ -196,6 +214,8 @@ class RowReader:
             body["labels"] = list(self.labels)
         if self.layout is not None:
             body["layout"] = self.layout.to_values()
+        if self.exposures[0] or self.open_exposures[0]:
+            body["exposures"] = [*self.exposures, *self.open_exposures]
         return body
 
     @classmethod
@@ -221,6 +241,8 @@ class RowReader:
             from_pool=body.get("from_pool", False),
             layout=layout,
             labels=tuple(body.get("labels", ())),
+            exposures=tuple(body.get("exposures", (0.0, 0.0))[:2]),
+            open_exposures=tuple(body.get("exposures", (0.0,) * 4)[2:]),
         )
 
 

@@ -760,7 +760,8 @@ class Tracker(FittedModel):
         report = replace(report, seconds=time.perf_counter() - began)
         del self._reports[report.period - 1 :]  # an interrupt may have fallen between the next two lines before
         self._reports.append(report)
-        self._method, self._state, self._reader, self._late, self._pool = method, state, reader, late, None
+        self._method, self._state, self._late, self._pool = method, state, late, None
+        self._reader = reader.after_close()
         return report
 
     def _balanced(self, event: TellEvent) -> TellEvent:

@@ -189,10 +189,18 @@ class WideMethod(ModelMethod):
         """Return the state with the components of unlabelled rows; later pools change nothing, or every band would mean another."""
         if state.wide is not None or state.rows_seen:
             return state
-        if state.features is None:
-            state = self._with_features(state, X.shape[1], None)
+        return self.with_spectrum(state, self.pool_spectrum(X))
+
+    def pool_spectrum(self, X: Any) -> Spectrum:
+        """Return the components of unlabelled rows; DataError where they are all equal."""
         spectrum = self._spectrum(X, from_pool=True)
         _require_directions(spectrum)
+        return spectrum
+
+    def with_spectrum(self, state: WideMethodState, spectrum: Spectrum) -> WideMethodState:
+        """Return the state before the first rows with the components of a pool."""
+        if state.features is None:
+            state = self._with_features(state, spectrum.columns, None)
         return replace(state, wide=self._first(spectrum), raw=False)
 
     def _spectrum(self, X: Any, *, from_pool: bool) -> Spectrum:

@@ -140,7 +140,8 @@ def _spectrum(state: WideState, rows: WideRows) -> Assumption:
     )
     if not spectrum.from_pool:
         sentence = (
-            f"No pool was shown: {found}; unlabelled rows given to fit_pool() show more of them, and cost no label."
+            f"No pool was shown: {found}; unlabelled rows given to fit_pool() (init --pool) before the first order show more of "
+            "them, and cost no label."
         )
         return Assumption(name="components", verdict=Verdict.WARN, sentence=sentence)
     if spectrum.explained < _EXPLAINED:

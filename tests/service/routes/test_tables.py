@@ -128,3 +128,36 @@ def test_sheets_of_a_workbook(flats: Serving, rng: np.random.Generator) -> None:
     assert inferred["definition"]["features"] == ["price"]
     answer = flats.client.post("/api/check?target=demand&sheet=2025", files=files)
     assert (answer.status_code, answer.json()["error"]["parameter"]) == (422, "sheet")
+
+
+def test_a_pool_shows_the_components_before_the_first_order(flats: Serving, rng: np.random.Generator) -> None:
+    words = ["refund", "late", "broken", "thanks", "quick", "perfect", "login", "reset"]
+    mails = "mail\n" + "\n".join(" ".join(rng.choice(words, 4)) for _ in range(200))
+    definition = {
+        "target": "kind",
+        "classes": ["a", "b"],
+        "text": ["mail"],
+        "features": ["mail"],
+        "epsilon": 0.1,
+        "seed": 0,
+    }
+    client = flats.client
+    assert client.post("/api/campaigns", json={"name": "mails", **definition}).status_code == 201
+    place = "/api/campaigns/mails/pool"
+    for content, status in ((b"", 422), (b"text\nlate\n", 422), (b"mail\n\n", 422)):
+        assert client.post(place, content=content, headers=CSV).status_code == status
+    answer = client.post(place, content=mails, headers=CSV)
+    assert answer.status_code == 200
+    assert (answer.json()["rows"], answer.json()["columns"]) == (200, 2048)
+    assert answer.json()["sentence"].startswith("8 components of 200 rows have 100 %")
+    again = client.post(place, content=mails, headers=CSV)
+    assert again.status_code == 409
+    assert "must be called once" in again.json()["error"]["message"]
+    assert client.post("/api/campaigns/mails/orders", json={}).json()["missing"] == 27
+    assert [entry["kind"] for entry in client.get("/api/campaigns/mails/log").json()["entries"]][:2] == [
+        "created",
+        "learned",
+    ]
+    refused = client.post("/api/campaigns/flats/pool", content=b"area\n1\n", headers=CSV)
+    assert refused.status_code == 422
+    assert "more than 100 columns" in refused.json()["error"]["message"]

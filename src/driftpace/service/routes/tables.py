@@ -1,7 +1,7 @@
 """Routes that read tables: draw rows to label from a pool, infer a definition from a table, and check one."""
 
 import shlex
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -19,7 +19,7 @@ from driftpace.service.check_schemas import CheckResponse
 from driftpace.service.errors import error_responses
 from driftpace.service.reading import Arrays
 from driftpace.service.request_schemas import CampaignName, ColumnName, ColumnNames, Sheet
-from driftpace.service.response_schemas import SampleResponse, SchemaResponse, json_response
+from driftpace.service.response_schemas import PoolResponse, SampleResponse, SchemaResponse, json_response
 from driftpace.service.state import caller_name, service_of
 from driftpace.service.uploads import Upload, read_ahead, read_rows, read_upload, receive_upload, table_body
 from driftpace.service.workers import run_cancellable
@@ -62,6 +62,30 @@ async def sample(
             raise DataError("must be a table with named columns; got X.", owner="sample", name="body")
         drawn = campaign.sample(pool, strata=strata, choose=choose, source=upload.source, who=who)
         return json_response(_sample_json(drawn))
+
+    return await service.change(name, change)
+
+
+@router.post(
+    "/campaigns/{name}/pool",
+    tags=["campaigns"],
+    response_model=PoolResponse,
+    responses=_ERRORS,
+    openapi_extra=table_body(required=True),
+)
+async def fit_pool(request: Request, name: CampaignName, sheet: Sheet = None) -> Response:
+    """Learn from unlabelled rows along which directions texts or many columns vary, before the first order; they are not stored."""
+    service, who = service_of(request), caller_name(request)
+    upload = _require_rows(await receive_upload(request, sheet), "pool")
+
+    ahead = await read_ahead(request, name, upload, owner="pool")
+
+    def change(campaign: Campaign) -> Response:
+        pool = read_rows(service, upload, campaign, ahead, owner="pool")
+        if isinstance(pool, Arrays):
+            raise DataError("must be a table with named columns; got X.", owner="pool", name="body")
+        found = campaign.fit_pool(pool, source=upload.source, who=who)
+        return json_response({**asdict(found), "sentence": found.sentence})
 
     return await service.change(name, change)
 
