@@ -382,18 +382,33 @@ def test_a_model_that_changed_is_refused_when_it_predicts_and_after_a_pool(rng: 
     assert tracker.tell(X, y) is not None
 
 
-def test_a_function_may_write_to_its_rows(rng: np.random.Generator) -> None:
-    def doubled(X: FloatArray) -> FloatArray:
-        X *= 2.0
-        return X[:, 0]
+def estimator(library: str) -> Any:
+    """A small regressor of a library, which draws its own sample where it is fitted."""
+    if library == "LightGBM":
+        return lightgbm.LGBMRegressor(n_estimators=5, verbose=-1, n_jobs=1)
+    if library == "XGBoost":
+        return pytest.importorskip("xgboost").XGBRegressor(n_estimators=5, n_jobs=1)
+    kind = pytest.importorskip("catboost").CatBoostRegressor
+    return kind(iterations=5, verbose=0, thread_count=1, allow_writing_files=False)
 
-    X, y = draw(60, rng)
-    before = X.copy()
-    tracker = Tracker.for_model(doubled, task="regression", epsilon=0.1, rng=0)
-    for _ in range(2):
-        tracker.ask()
-        assert tracker.tell(X, y) is not None
-    np.testing.assert_array_equal(X, before)
+
+@pytest.mark.parametrize("library", ["LightGBM", "XGBoost", "CatBoost"])
+@pytest.mark.parametrize("head", [None, False])
+def test_an_estimator_that_is_fitted_again_in_place_is_noticed(
+    library: str, head: bool | None, rng: np.random.Generator
+) -> None:
+    X, y = draw(200, rng)
+    given = estimator(library).fit(X, y)
+    tracker = Tracker.for_model(given, epsilon=0.1, head=head, rng=0)
+    tracker.ask()
+    given.fit(X, -y)
+    for call in (partial(tracker.tell, X, y), partial(tracker.predict, X)):
+        with pytest.raises(ParameterError, match="model=...\\) must be left as it was given; it was fitted again"):
+            call()
+    assert tracker.period == 1
+    if head is None:
+        tracker.retrain(given)
+        np.testing.assert_allclose(tracker.predict(X), given.predict(X), rtol=1e-6)
 
 
 def test_a_new_base_of_other_columns_is_refused_and_nothing_is_lost(model: Any, rng: np.random.Generator) -> None:

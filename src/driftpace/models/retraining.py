@@ -3,9 +3,8 @@
 The rows of the last periods are scored by the model in use. The model is trained on most of them in several ways, and compared on
 those left out, row by row, so that the noise of labels cancels: from the scores in use where it can be, from nothing, with rows
 that count half after few periods or after many, and with more or less of its training. The way is chosen on the other rows, so
-that the gain is not that of a lucky choice. Rows that a model in use was fitted to look easier than they are:
-:func:`held_out_scores` takes out what a row did for its own score. Recent periods count more, so that what was lost in the last of
-them is seen.
+that the gain is not that of a lucky choice. Rows that a model in use was fitted to look easier than they are, so that each is
+scored by the fit without it. Recent periods count more, so that what was lost in the last of them is seen.
 """
 
 import math
@@ -47,9 +46,6 @@ CONFIDENCE_LEVEL, CONFIDENCE = 0.9, 1.2816
 
 JUDGED_ROWS = 3_000
 """The most rows that the gain is averaged over, the newest."""
-
-MOST_LEVERAGE = 0.5
-"""The largest share of its own score that a row is taken to have."""
 
 MOST_CORRECTIONS = 12
 """The most corrections on top of each other: a base with so many is trained from nothing."""
@@ -115,28 +111,6 @@ def losses_of(loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray) 
     if isinstance(loss, VectorLoss):
         return np.asarray(loss.phi(scores @ helmert(scores.shape[1]), y))
     return np.asarray(loss.exact.curve.phi(scores[:, 0], loss.encode(y)))
-
-
-def held_out_scores(loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray, risk: float) -> FloatArray:
-    """Return scores as if each row had not been fitted, (rows, outputs).
-
-    A fit that loses ``risk`` to the best one gives each row the leverage h = 2 risk/s^2 in the mean, s^2 the noise: a Newton step
-    against the gradient of the row, h/(1 - h) over the curvature, takes it out. Rows of several scores are left as they are.
-
-    >>> from driftpace.losses import SquaredLoss
-    >>> held_out_scores(SquaredLoss(), np.zeros((4, 1)), np.array([-1.0, 1.0, -1.0, 1.0]), 0.1).round(2).ravel().tolist()
-    [0.2, -0.2, 0.2, -0.2]
-    """
-    if isinstance(loss, VectorLoss) or not math.isfinite(risk):
-        return scores
-    curve, targets, at = loss.exact.curve, loss.encode(y), scores[:, 0]
-    slopes, bends = np.asarray(curve.slope(at, targets)), np.asarray(curve.bend(at, targets))
-    bend = float(bends.mean())
-    noise = float(np.square(slopes).mean()) / bend if bend > 0.0 else 0.0
-    if noise <= 0.0:
-        return scores
-    leverage = np.minimum(2.0 * risk / (noise + 2.0 * risk) * bends / bend, MOST_LEVERAGE)
-    return np.asarray((at + leverage / (1.0 - leverage) * slopes / np.maximum(bends, 0.1 * bend))[:, None])
 
 
 def train(

@@ -123,14 +123,14 @@ class HeadMethod:
 
     def close(self, state: HeadState) -> tuple[HeadState, StepReport]:
         """Fit the head, and say whether the base should be trained again."""
-        inner, report = self._fitted_by(state.head_features).close(state.inner)
+        method = self._fitted_by(state.head_features)
+        scores = method.scores_left_out(state.inner) if state.open_rows else None
+        inner, report = method.close(state.inner)
         after, problem = replace(state, inner=inner, open_rows=()), None
         if state.open_rows:
             assert state.head_features is not None
             features, loss = state.head_features, cast("LinearLoss | VectorLoss", self.spec.loss)
-            scored = with_head_scores(
-                state.open_rows, state.adapter, features, inner.coef, loss=loss, risk=report.risk_bound
-            )
+            scored = with_head_scores(state.open_rows, scores, state.adapter.outputs)
             rows = limited((*state.rows, *scored), MOST_ROWS)
             window = self.head.window
             gain, problem = gain_now(state.adapter, loss, rows, features=features, window=window, period=report.period)

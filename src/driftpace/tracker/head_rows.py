@@ -14,7 +14,6 @@ from driftpace.models import (
     ModelAdapter,
     ScoredRows,
     gain_of_training,
-    held_out_scores,
     smooth_correction,
     train,
 )
@@ -38,27 +37,16 @@ def head_matrix(coef: FloatArray, outputs: int) -> FloatArray:
     return np.asarray(coef.reshape(-1, outputs - 1) @ helmert(outputs).T)
 
 
-def with_head_scores(
-    parts: Sequence[ScoredRows],
-    base: ModelAdapter,
-    features: HeadFeatures,
-    coef: FloatArray,
-    *,
-    loss: LinearLoss | VectorLoss,
-    risk: float,
-) -> tuple[ScoredRows, ...]:
-    """Return the rows of a period with the scores of its head, as if they had not been fitted, in place of those of its base.
+def with_head_scores(parts: Sequence[ScoredRows], scores: FloatArray | None, outputs: int) -> tuple[ScoredRows, ...]:
+    """Return the rows of a period with the ``scores`` of its head, (rows, contrasts), in place of those of its base.
 
-    The head is expected to lose ``risk`` to the best one.
+    Without any, where no head was fitted, the scores are those of the base.
     """
-    matrix = head_matrix(coef, base.outputs)
-    scored = []
-    for part in by_period(parts):
-        assert part.scores is not None
-        phi = features.of(base, part.X, part.scores)
-        scores = np.asarray(np.column_stack([phi, np.ones(len(phi))]) @ matrix)
-        scored.append(replace(part, scores=held_out_scores(loss, scores, part.y, risk)))
-    return tuple(scored)
+    joined = tuple(by_period(parts))
+    if scores is None:
+        return joined
+    scores = scores if outputs == 1 else scores @ helmert(outputs).T
+    return tuple(replace(part, scores=scores) for part in joined)
 
 
 def limited(rows: Sequence[ScoredRows], most: int) -> tuple[ScoredRows, ...]:

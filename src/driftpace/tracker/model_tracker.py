@@ -312,10 +312,12 @@ class ModelTracker:
         with _unchanged(self):
             if X is not None:
                 head, state = self._with_rows(X, y, sample_weight, times, owner)
+            method, fitted = head.snapshot()
+            scores = method.scores_left_out(fitted) if final and state.open_rows else None
             report = head.tell(final=final) if final else None
             if report is not None:
                 unknown = state.unknown
-                state, problem = self._closed(head, state, report)
+                state, problem = self._closed(state, report, scores)
                 checks = report.assumptions if unknown is None else (*report.assumptions, unknown.check)
                 report = replace(report, retrain=self._advice(state, report, problem), assumptions=checks)
                 head._reports[-1] = report
@@ -352,15 +354,14 @@ class ModelTracker:
         kept = (*self._state.rows[:1], *self._state.open_rows[:1])
         return alike(X, kept[0].X, owner) if kept else X
 
-    def _closed(self, head: Tracker, state: ModelState, report: StepReport) -> tuple[ModelState, str | None]:
+    def _closed(
+        self, state: ModelState, report: StepReport, scores: FloatArray | None
+    ) -> tuple[ModelState, str | None]:
         """Return the state after a period: its rows with the scores of its head, what training would gain, or why it is unknown."""
         if not state.open_rows:
             return state, None
         assert state.features is not None
-        coef = head.snapshot()[1].coef
-        scored = with_head_scores(
-            state.open_rows, state.base, state.features, coef, loss=self._loss, risk=report.risk_bound
-        )
+        scored = with_head_scores(state.open_rows, scores, state.base.outputs)
         rows = limited((*state.rows, *scored), MOST_ROWS)
         window = self._head_settings.window
         gain, problem = gain_now(
