@@ -25,14 +25,22 @@ class CorrectedAdapter(ModelAdapter):
         The head, the intercept last, as scores of classes where there are several.
     correction : ModelAdapter or SmoothCorrection
         What is added.
+    share : float, default 1.0
+        The share of it that is added.
     """
 
     def __init__(
-        self, base: ModelAdapter, features: HeadFeatures, coef: FloatArray, correction: ModelAdapter | SmoothCorrection
+        self,
+        base: ModelAdapter,
+        features: HeadFeatures,
+        coef: FloatArray,
+        correction: ModelAdapter | SmoothCorrection,
+        *,
+        share: float = 1.0,
     ) -> None:
         self._library = base if isinstance(correction, SmoothCorrection) else correction
         super().__init__(self._library.model)
-        self.base, self.head, self.coef, self.correction = base, features, coef, correction
+        self.base, self.head, self.coef, self.correction, self.share = base, features, coef, correction, share
         self.corrections = base.corrections + 1
         self.task, self.labels, self.columns, self.features = base.task, base.labels, base.columns, base.features
         self.loss_name = base.loss_name
@@ -46,9 +54,10 @@ class CorrectedAdapter(ModelAdapter):
         phi = self.head.of(self.base, X, before)
         total = np.column_stack([phi, np.ones(len(phi))]) @ self.coef
         if isinstance(self.correction, SmoothCorrection):
-            total = total + self.correction.staged_scores(self.head.smooth_of(phi)).T
+            added = self.correction.staged_scores(self.head.smooth_of(phi)).T
         else:
-            total = total + self.correction.checked_scores(X, X.shape[0], "Tracker.predict")
+            added = self.correction.checked_scores(X, X.shape[0], "Tracker.predict")
+        total = total + self.share * added
         return np.asarray(total[:, 0] if self.outputs == 1 else total)
 
     def categories(self, X: Any) -> Mapping[str, Sequence[Any]]:
@@ -93,6 +102,7 @@ class CorrectedAdapter(ModelAdapter):
             "smooth": isinstance(self.correction, SmoothCorrection),
             "features": encode(self.head),
             "coef": encode(self.coef),
+            "share": self.share,
         }
         return json.dumps(body).encode()
 
@@ -113,4 +123,5 @@ class CorrectedAdapter(ModelAdapter):
             decode(body["features"]),
             decode(body["coef"]),
             correction,
+            share=body.get("share", 1.0),
         )

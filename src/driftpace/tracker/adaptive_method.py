@@ -555,7 +555,7 @@ class AdaptiveMethod(ModelMethod):
         return losses_left_out(design, left_out(design, held), score)
 
     def scores_left_out(self, state: AdaptiveMethodState) -> FloatArray | None:
-        """Return the scores of the rows of the open period, (rows, outputs), by the fit without each of them; None without a fit."""
+        """Return the scores of the rows of the open period, (rows, outputs), by the fit without each; None without a fit."""
         if self._blank(state):
             return None
         look, held = self.look(state), self._held_out_rows(state)

@@ -173,4 +173,8 @@ def trained_again(
         smooth = smooth_correction(loss, rows, how, now=now, window=window, columns=lambda X: features.smooth(base, X))
         return CorrectedAdapter(base, features, matrix, smooth)
     (trained,) = [train(base, rows, each, now=now).stage(each.stage) for each in over([how], "training", total=1)]
-    return trained if how.way == "fresh" else CorrectedAdapter(base, features, matrix, trained)
+    if how.way == "correction":
+        return CorrectedAdapter(base, features, matrix, trained, share=how.share)
+    if how.share == 1.0:
+        return trained
+    return CorrectedAdapter(base, features, (1.0 - how.share) * matrix, trained, share=how.share)
