@@ -7,9 +7,9 @@ rows suffice for. Rows that a model in use was fitted to look easier than they a
 Recent periods count more, so that what was lost in the last of them is seen.
 
 What is gained is the fall by the way that is best on the other rows, so that it is not that of a lucky choice. Whether anything
-is gained at all is asked of one direction, from the scores in use to those of models that were trained from nothing on the other
-rows, all stages alike: a choice among many would have to be paid for with power. Where the model in use is right, the labels left
-out do not pull its scores that way more than by chance.
+is gained at all is asked of two directions, from the scores in use to those of models that were trained from nothing on the other
+rows, all stages alike, and along smooth corrections: a choice among many would have to be paid for with power. Where the model in
+use is right, the labels left out do not pull its scores that way more than by chance.
 """
 
 import math
@@ -50,7 +50,7 @@ ALARM = 0.1
 """The share of the target that the gain must exceed for training to be due."""
 
 CONFIDENCE = 1.96
-"""The standard errors by which the pull of labels must exceed zero: by chance it does in one of forty periods."""
+"""The standard errors by which the pull of labels must exceed zero: in one direction it does by chance in one of forty periods."""
 
 JUDGED_ROWS = 3_000
 """The most rows that the gain is averaged over, the newest."""
@@ -208,12 +208,16 @@ def gain_of_training(
         offer(how, moves, SHARES if blends else SHARES[-1:])
         if how.way == "fresh":
             fresh.append(moves.mean(axis=0))
+    directions = [np.mean(fresh, axis=0)]
     if columns is not None and isinstance(loss, LinearLoss) and blends:
-        offer(Training(way="smooth", half_life=HALF_LIFE_JUDGED), _smooth_moves(loss, judged, columns), SHARES[-1:])
+        moves = _smooth_moves(loss, judged, columns)
+        offer(Training(way="smooth", half_life=HALF_LIFE_JUDGED), moves, SHARES[-1:])
+        directions.append(moves.mean(axis=0))
     table = np.concatenate(tables)
     brought = table @ judged.weights
-    mean, error, lower = _pull(loss, judged, np.mean(fresh, axis=0))
-    mean, error = max((mean, error), _chosen(table, judged))
+    pulls = [_pull(loss, judged, moves) for moves in directions]
+    lower = max(least for _, _, least in pulls)
+    mean, error = max(*((pulled, deviation) for pulled, deviation, _ in pulls), _chosen(table, judged))
     if brought.max() <= 0.0:
         mean, error, lower = 0.0, 0.0, 0.0
     return Gain(

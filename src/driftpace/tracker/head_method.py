@@ -17,6 +17,7 @@ from driftpace.tracker.head_rows import (
     MOST_ROWS,
     advice,
     gain_now,
+    goes_on,
     head_matrix,
     limited,
     trained_again,
@@ -155,9 +156,10 @@ class HeadMethod:
         )
 
     def rebased(self, state: HeadState, base: StoredModel) -> HeadState:
-        """Return the state with another base; the head begins anew, and expects the drift that was seen before."""
-        features = None
-        if state.rows:
+        """Return the state with another base: the head goes on, or begins anew and expects the drift that was seen before."""
+        known = goes_on(base.adapter, state.head_features)
+        features = state.head_features if known else None
+        if state.rows and not known:
             X = join([part.X for part in state.rows])
             scores = base.adapter.checked_scores(X, len(X), "Campaign.retrain")
             features = HeadFeatures.learn(self.head, base.adapter, X, scores, "Campaign.retrain")
@@ -172,7 +174,7 @@ class HeadMethod:
             trained=state.period - 1,
             gain=None,
         )
-        return self._begun(fresh, orders=False)
+        return fresh.without_order() if known else self._begun(fresh, orders=False)
 
     def scores(self, state: HeadState, X: FloatArray) -> FloatArray:
         """Return the scores of rows, (rows,) or (rows, classes): those of the base alone before the head is fitted."""

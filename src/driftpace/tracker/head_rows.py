@@ -1,5 +1,6 @@
 """The labelled rows behind a head: which are kept, what they say of training the base again, and how it is trained."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,10 +18,12 @@ from driftpace.models import (
     smooth_correction,
     train,
 )
-from driftpace.models.retraining import ALARM, LEAST_ROWS, Gain
+from driftpace.models.corrected import turn_of
+from driftpace.models.retraining import ALARM, LEAST_ROWS, MOST_CORRECTIONS, Gain
 from driftpace.models.rows import join
 from driftpace.progress import over
 from driftpace.records import Retraining
+from driftpace.storage.codec import encode
 from driftpace.typing import FloatArray
 
 MOST_ROWS = 50_000
@@ -167,14 +170,19 @@ def trained_again(
             f"retrain() keeps the base: no training that was tried is better than the model in use (the loss would change by "
             f"{-gain.mean:+.2g} ± {gain.error:.2g}); pass model= to replace it."
         )
-    how, matrix = gain.best, head_matrix(coef, base.outputs)
+    how, matrix, turn = gain.best, head_matrix(coef, base.outputs), turn_of(coef, base.outputs)
     if how.way == "smooth":
         assert isinstance(loss, LinearLoss)
         smooth = smooth_correction(loss, rows, how, now=now, window=window, columns=lambda X: features.smooth(base, X))
-        return CorrectedAdapter(base, features, matrix, smooth)
+        return CorrectedAdapter(base, features, matrix, smooth, turn=turn)
     (trained,) = [train(base, rows, each, now=now).stage(each.stage) for each in over([how], "training", total=1)]
-    if how.way == "correction":
-        return CorrectedAdapter(base, features, matrix, trained, share=how.share)
-    if how.share == 1.0:
+    if how.way == "fresh" and how.share == 1.0 and (turn is None or base.corrections >= MOST_CORRECTIONS):
         return trained
-    return CorrectedAdapter(base, features, (1.0 - how.share) * matrix, trained, share=how.share)
+    return CorrectedAdapter(base, features, matrix, trained, share=how.share, blend=how.way == "fresh", turn=turn)
+
+
+def goes_on(base: ModelAdapter, features: HeadFeatures | None) -> bool:
+    """Return whether a head with these features goes on with a base that was trained again, and does not begin anew."""
+    if features is None or not isinstance(base, CorrectedAdapter) or base.turn is None:
+        return False
+    return json.dumps(encode(base.head)) == json.dumps(encode(features))

@@ -39,6 +39,7 @@ from driftpace.tracker.head_rows import (
     MOST_ROWS,
     advice,
     gain_now,
+    goes_on,
     head_matrix,
     limited,
     trained_again,
@@ -387,7 +388,8 @@ class ModelTracker:
     def retrain(self, model: Any = None, *, trained_until: Any = None) -> Retraining | None:
         """Train the base again on the rows bought so far, in the way that proved best on rows left out; no label is bought for it.
 
-        The head then begins anew, and expects the drift that was seen before.
+        Where the base goes a part of the way to a model trained again, or is corrected, the head goes on with what it knows;
+        otherwise it begins anew, and expects the drift that was seen before.
 
         Parameters
         ----------
@@ -433,6 +435,9 @@ class ModelTracker:
             base = self._trained()
         rows = tuple(replace(part, scores=None) for part in state.rows)
         fresh = ModelState(base=base, rows=rows, trained=head.period - 1)
+        if model is None and goes_on(base, state.features):
+            self._state = replace(fresh, features=state.features)
+            return None if report is None else report.retrain
         features = None
         parts = [part.X for part in state.rows]
         if parts:
