@@ -25,9 +25,10 @@ from driftpace.models import (
     smooth_correction,
     train,
 )
+from driftpace.models.corrected import turn_of
 from driftpace.models.features import Head
 from driftpace.models.smooth import RIDGES
-from driftpace.tracker.head_rows import trained_again
+from driftpace.tracker.head_rows import goes_on, head_matrix, trained_again
 from driftpace.typing import FloatArray
 
 LOSS = SquaredLoss()
@@ -248,6 +249,40 @@ def test_a_base_can_go_a_part_of_the_way(base: ModelAdapter, way: retraining.Way
     again = adapter_of_artefact(artefact_of(made))
     np.testing.assert_array_equal(again.scores(X), made.scores(X))
     assert made.corrections == (0 if way == "fresh" and share == 1.0 else 1)
+
+
+@pytest.mark.parametrize("classes", [1, 3])
+@pytest.mark.parametrize("blend", [False, True])
+def test_a_head_that_goes_on_says_what_it_said_and_the_correction(classes: int, blend: bool) -> None:
+    rng = np.random.default_rng(4)
+    X, y = draw(600, rng)
+    kind = lightgbm.LGBMRegressor if classes == 1 else lightgbm.LGBMClassifier
+    y = y if classes == 1 else np.digitize(y, [-0.5, 0.5]).astype(np.float64)
+    lower, added = (
+        adapt(kind(n_estimators=5, verbose=-1, n_jobs=1).fit(X[part], y[part]))
+        for part in (slice(300), slice(300, 600))
+    )
+    scores = lower.checked_scores(X, 600, "test")
+    features = HeadFeatures.learn(Head(components=3), lower, X, scores, "test")
+    coef = features.start + 0.2 * rng.standard_normal(features.start.shape)
+    matrix, turn = head_matrix(coef, lower.outputs), turn_of(coef, lower.outputs)
+    assert turn is not None
+    made = CorrectedAdapter(lower, features, matrix, added, share=0.5, blend=blend, turn=turn)
+
+    def head_on(base: ModelAdapter) -> FloatArray:
+        phi = features.of(base, X, base.checked_scores(X, 600, "test"))
+        return np.asarray(np.column_stack([phi, np.ones(600)]) @ matrix)
+
+    before, moves = head_on(lower), added.checked_scores(X, 600, "test")
+    moves = moves - before if blend else moves
+    moves = moves if classes == 1 else moves - moves.mean(axis=1, keepdims=True)  # which softmax does not see
+    np.testing.assert_allclose(head_on(made), before + 0.5 * moves, atol=1e-9)
+    np.testing.assert_array_equal(adapter_of_artefact(artefact_of(made)).scores(X), made.scores(X))
+    np.testing.assert_array_equal(made.leaves(X), lower.leaves(X))
+    assert goes_on(made, features)
+    other = HeadFeatures.learn(Head(components=2), lower, X, scores, "test")
+    assert not any((goes_on(made, other), goes_on(made, None), goes_on(lower, features)))
+    assert turn_of(0.1 * features.start, lower.outputs) is None
 
 
 def test_a_smooth_correction_is_kernel_ridge_regression(rng: np.random.Generator) -> None:

@@ -359,6 +359,32 @@ def test_a_constant_target_that_scores_and_columns_fit_exactly_is_no_overflow(rn
     assert np.allclose(tracker.predict(X), 1.0, atol=1e-3)
 
 
+def test_the_head_goes_on_where_the_base_is_trained_again(model: Any, rng: np.random.Generator, tmp_path: Path) -> None:
+    tracker = Tracker.for_model(model, epsilon=0.05, rng=0)
+    tracker.fit_pool(draw(500, rng)[0])
+    X, _ = draw(2000, rng)
+    for _ in range(6):
+        report = tracker.step(lambda rows: draw(max(rows, 60), rng, extra=1.0))
+        if report.retrain:
+            break
+    assert report.retrain
+    coef, before = tracker.head.coef.copy(), np.square(tracker.predict(X) - truth(X, 1.0)).mean()
+    names, most = tracker.head_features, max(each.samples for each in tracker.history)
+    tracker.retrain()
+    assert (tracker.base.corrections, tracker.head_features) == (1, names)
+    np.testing.assert_array_equal(tracker.head.coef, coef)
+    assert np.square(tracker.predict(X) - truth(X, 1.0)).mean() < before
+    tracker.save(tmp_path / "state.json")
+    again = Tracker.load(tmp_path / "state.json")
+    rows = draw(300, rng, extra=1.0)
+    told = []
+    for one in (tracker, again):
+        assert one.ask().samples < most  # nothing begins anew
+        told.append(one.tell(*rows))
+        told.append(one.predict(X).tolist())
+    assert told[:2] == told[2:]
+
+
 def test_a_model_of_one_class_is_refused(rng: np.random.Generator) -> None:
     from sklearn.tree import DecisionTreeClassifier
 
@@ -403,7 +429,7 @@ def test_an_estimator_that_is_fitted_again_in_place_is_noticed(
     tracker.ask()
     given.fit(X, -y)
     for call in (partial(tracker.tell, X, y), partial(tracker.predict, X)):
-        with pytest.raises(ParameterError, match="model=...\\) must be left as it was given; it was fitted again"):
+        with pytest.raises(ParameterError, match=r"model=...\) must be left as it was given; it was fitted again"):
             call()
     assert tracker.period == 1
     if head is None:
