@@ -196,7 +196,7 @@ def with_base(campaign: CampaignState, fetch: Callable[[str], bytes | None]) -> 
 
 
 def retrained(campaign: CampaignState, base: StoredModel) -> CampaignState:
-    """Replace the base model; the head begins anew, and the order of an open period has to be computed again."""
+    """Replace the base model; the order of an open period has to be computed again."""
     method = campaign.method
     if not isinstance(method, HeadMethod):
         raise StateFileError("the log trains a base model again, but the campaign has none.")

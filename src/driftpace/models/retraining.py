@@ -46,7 +46,7 @@ _WORDS: dict[Way, str] = {"correction": "a correction", "fresh": "from nothing",
 SHARES = (0.25, 0.5, 1.0)
 """The parts of the way to a trained model that are tried."""
 
-ALARM = 0.1
+ALARM = 0.15
 """The share of the target that the gain must exceed for training to be due."""
 
 CONFIDENCE = 1.96

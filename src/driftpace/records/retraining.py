@@ -10,7 +10,7 @@ class Retraining:
     Parameters
     ----------
     due : bool
-        Whether the gain exceeds a tenth of the target and its lower end is above zero.
+        Whether the gain exceeds 0.15 of the target and its lower end is above zero.
     gain, error : float, optional
         How much the loss is expected to fall, with the standard error; None while there are too few rows. It is what a model
         trained again, or a smooth correction of the one in use, gains on rows left out.
