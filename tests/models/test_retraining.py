@@ -111,7 +111,7 @@ def outcomes(task: str, scores: FloatArray, rng: np.random.Generator) -> FloatAr
     if task == "numbers":
         return np.asarray(scores[:, 0] + rng.standard_t(4.0, len(scores)))
     each = scores if task == "three classes" else np.column_stack([np.zeros(len(scores)), scores])
-    return np.argmax(each + rng.gumbel(size=each.shape), axis=1).astype(np.float64)
+    return np.asarray(np.argmax(each + rng.gumbel(size=each.shape), axis=1), dtype=np.float64)
 
 
 @pytest.mark.statistical
@@ -123,7 +123,7 @@ def test_labels_pull_away_from_scores_that_are_right_by_chance_only(task: str, s
     1,500 gains four standard errors from the truth, 1e-4 each. The control moves scores towards the labels of the rows
     themselves, as training on them would, and must exceed the first limit.
     """
-    losses = {
+    losses: dict[str, Any] = {
         "numbers": SquaredLoss(),
         "two classes": LogisticLoss(l2=0.0),
         "three classes": SoftmaxLoss(classes=3, l2=0.0),

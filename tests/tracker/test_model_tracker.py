@@ -419,9 +419,9 @@ def estimator(library: str) -> Any:
 
 
 @pytest.mark.parametrize("library", ["LightGBM", "XGBoost", "CatBoost"])
-@pytest.mark.parametrize("head", [None, False])
+@pytest.mark.parametrize("head", [None, False], ids=["head", "no head"])
 def test_an_estimator_that_is_fitted_again_in_place_is_noticed(
-    library: str, head: bool | None, rng: np.random.Generator
+    library: str, head: Any, rng: np.random.Generator
 ) -> None:
     X, y = draw(200, rng)
     given = estimator(library).fit(X, y)

@@ -158,5 +158,5 @@ def turn_of(coef: FloatArray, outputs: int) -> FloatArray | None:
     uses = coef.reshape(-1, contrasts)[:contrasts]
     if not np.isfinite(uses).all() or np.linalg.svd(uses, compute_uv=False)[-1] < _LEAST_USE:
         return None
-    inverse = np.linalg.inv(uses)
+    inverse = np.asarray(np.linalg.inv(uses), dtype=np.float64)
     return inverse if outputs == 1 else np.asarray(helmert(outputs) @ inverse @ helmert(outputs).T)
