@@ -185,4 +185,5 @@ def goes_on(base: ModelAdapter, features: HeadFeatures | None) -> bool:
     """Return whether a head with these features goes on with a base that was trained again, and does not begin anew."""
     if features is None or not isinstance(base, CorrectedAdapter) or base.turn is None:
         return False
-    return json.dumps(encode(base.head)) == json.dumps(encode(features))
+    first, second = (json.dumps(encode(each), sort_keys=True) for each in (base.head, features))
+    return first == second
