@@ -1,6 +1,6 @@
 """The alarm "train the base again" where the truth is known: false alarms, and power once no head is within the target.
 
-python -m benchmarks alarm [--runs 10] [--world NAME ...] [--task TASK ...] [--epsilon 0.05]
+python -m benchmarks alarm [--runs 10] [--world NAME ...] [--task TASK ...] [--epsilon 0.05] [--seed 1]
 """
 
 import argparse
@@ -105,12 +105,13 @@ def main(options: Sequence[str] = ()) -> None:
     parser.add_argument("--world", nargs="*", default=[*CHOSEN_ON, *UNSEEN], choices=[*CHOSEN_ON, *UNSEEN])
     parser.add_argument("--task", nargs="*", default=list(TASKS), choices=TASKS)
     parser.add_argument("--epsilon", type=float, default=0.05)
+    parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(list(options))
     print("| " + " | ".join(HEADS) + " |")
     print("|" + "---|" * len(HEADS))
     for task in given.task:
         for name in given.world:
-            found = alarm_runs(World(name=name, task=task), given.epsilon, given.runs)
+            found = alarm_runs(World(name=name, task=task), given.epsilon, given.runs, seed=given.seed)
             print("| " + " | ".join([task, name, str(given.runs), *cells(found)]) + " |", flush=True)
     print(LEGEND)
 

@@ -35,7 +35,9 @@ def test_every_kind_of_entry_has_a_sentence() -> None:
         "reason": "the alarm",
         "who": "Bo",
     }
-    gain = encode(Gain(mean=0.012, error=0.004, rows=420, periods=8, best=Training(way="fresh", half_life=8.0)))
+    gain = encode(
+        Gain(mean=0.012, error=0.004, lower=0.007, rows=420, periods=8, best=Training(way="fresh", half_life=8.0))
+    )
     retrained = Entry(kind="retrained", at="2026-11-15T10:00:00Z", body={**model, "gain": gain})
     added = Entry(kind="added", at="2026-11-15T10:00:00Z", body={"segments": 3, "who": "Bo"})
     saved = Entry(kind="saved", at="2026-11-15T10:00:00Z", body={"chunk": 1, "segments": 3, "sha256": "4bd8"})

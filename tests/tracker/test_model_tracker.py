@@ -359,6 +359,32 @@ def test_a_constant_target_that_scores_and_columns_fit_exactly_is_no_overflow(rn
     assert np.allclose(tracker.predict(X), 1.0, atol=1e-3)
 
 
+def test_the_head_goes_on_where_the_base_is_trained_again(model: Any, rng: np.random.Generator, tmp_path: Path) -> None:
+    tracker = Tracker.for_model(model, epsilon=0.05, rng=0)
+    tracker.fit_pool(draw(500, rng)[0])
+    X, _ = draw(2000, rng)
+    for _ in range(6):
+        report = tracker.step(lambda rows: draw(max(rows, 60), rng, extra=1.0))
+        if report.retrain:
+            break
+    assert report.retrain
+    coef, before = tracker.head.coef.copy(), np.square(tracker.predict(X) - truth(X, 1.0)).mean()
+    names, most = tracker.head_features, max(each.samples for each in tracker.history)
+    tracker.retrain()
+    assert (tracker.base.corrections, tracker.head_features) == (1, names)
+    np.testing.assert_array_equal(tracker.head.coef, coef)
+    assert np.square(tracker.predict(X) - truth(X, 1.0)).mean() < before
+    tracker.save(tmp_path / "state.json")
+    again = Tracker.load(tmp_path / "state.json")
+    rows = draw(300, rng, extra=1.0)
+    told = []
+    for one in (tracker, again):
+        assert one.ask().samples < most  # nothing begins anew
+        told.append(one.tell(*rows))
+        told.append(one.predict(X).tolist())
+    assert told[:2] == told[2:]
+
+
 def test_a_model_of_one_class_is_refused(rng: np.random.Generator) -> None:
     from sklearn.tree import DecisionTreeClassifier
 
@@ -382,18 +408,33 @@ def test_a_model_that_changed_is_refused_when_it_predicts_and_after_a_pool(rng: 
     assert tracker.tell(X, y) is not None
 
 
-def test_a_function_may_write_to_its_rows(rng: np.random.Generator) -> None:
-    def doubled(X: FloatArray) -> FloatArray:
-        X *= 2.0
-        return X[:, 0]
+def estimator(library: str) -> Any:
+    """A small regressor of a library, which draws its own sample where it is fitted."""
+    if library == "LightGBM":
+        return lightgbm.LGBMRegressor(n_estimators=5, verbose=-1, n_jobs=1)
+    if library == "XGBoost":
+        return pytest.importorskip("xgboost").XGBRegressor(n_estimators=5, n_jobs=1)
+    kind = pytest.importorskip("catboost").CatBoostRegressor
+    return kind(iterations=5, verbose=0, thread_count=1, allow_writing_files=False)
 
-    X, y = draw(60, rng)
-    before = X.copy()
-    tracker = Tracker.for_model(doubled, task="regression", epsilon=0.1, rng=0)
-    for _ in range(2):
-        tracker.ask()
-        assert tracker.tell(X, y) is not None
-    np.testing.assert_array_equal(X, before)
+
+@pytest.mark.parametrize("library", ["LightGBM", "XGBoost", "CatBoost"])
+@pytest.mark.parametrize("head", [None, False], ids=["head", "no head"])
+def test_an_estimator_that_is_fitted_again_in_place_is_noticed(
+    library: str, head: Any, rng: np.random.Generator
+) -> None:
+    X, y = draw(200, rng)
+    given = estimator(library).fit(X, y)
+    tracker = Tracker.for_model(given, epsilon=0.1, head=head, rng=0)
+    tracker.ask()
+    given.fit(X, -y)
+    for call in (partial(tracker.tell, X, y), partial(tracker.predict, X)):
+        with pytest.raises(ParameterError, match=r"model=...\) must be left as it was given; it was fitted again"):
+            call()
+    assert tracker.period == 1
+    if head is None:
+        tracker.retrain(given)
+        np.testing.assert_allclose(tracker.predict(X), given.predict(X), rtol=1e-6)
 
 
 def test_a_new_base_of_other_columns_is_refused_and_nothing_is_lost(model: Any, rng: np.random.Generator) -> None:

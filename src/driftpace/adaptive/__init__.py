@@ -10,6 +10,7 @@ from driftpace.adaptive.delay import MOST_DELAY, RowsInUse, delay_price
 from driftpace.adaptive.growth import with_outputs
 from driftpace.adaptive.held_out import LEAST as LEAST_HELD_OUT
 from driftpace.adaptive.held_out import MOST_SHARE, RowCounts, check_audit, count_rows, held_out_rows
+from driftpace.adaptive.left_out import left_out_scores
 from driftpace.adaptive.metric_target import (
     MetricLook,
     MetricMemory,
@@ -105,6 +106,7 @@ __all__ = [
     "is_enough",
     "judge",
     "label_sums",
+    "left_out_scores",
     "leverages",
     "measured_risk",
     "metric_check",

@@ -646,7 +646,7 @@ class Campaign(CampaignReader):
         return self._handle.change(decide, dry_run=dry_run)
 
     def retrain(self, model: Any = None, *, reason: str, who: str = "", dry_run: bool = False) -> Status:
-        """Train the base again on the rows that were bought, or replace it; the head then begins anew.
+        """Train the base again on the rows that were bought, or replace it, for a head that then begins anew.
 
         No label is bought for it, and an open order without rows is computed again. The store keeps the new base beside the
         earlier ones, so that it can be undone.

@@ -209,7 +209,7 @@ def with_stored_parts(campaign: CampaignState, fetch: Callable[[str], bytes | No
 
 
 def retrained(campaign: CampaignState, base: StoredModel) -> CampaignState:
-    """Replace the base model; the head begins anew, and the order of an open period has to be computed again."""
+    """Replace the base model; the order of an open period has to be computed again."""
     method = campaign.method
     if not isinstance(method, HeadMethod):
         raise StateFileError("the log trains a base model again, but the campaign has none.")

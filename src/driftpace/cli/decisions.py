@@ -150,8 +150,8 @@ def retrain(
 ) -> None:
     """Train the base model of a campaign again, on the rows labelled so far.
 
-    No label is bought for it; older rows count less. The head then begins anew, and an open order without rows is computed again.
-    driftpace undo takes it back.
+    No label is bought for it; older rows count less. The head goes on, or begins anew on a model from elsewhere, and an open
+    order without rows is computed again. driftpace undo takes it back.
 
     Example: driftpace retrain churn --reason "would gain 0.012"
     """

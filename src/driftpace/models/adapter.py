@@ -81,6 +81,10 @@ class ModelAdapter(ABC):
         several by scores whose softmax are their probabilities.
         """
 
+    def changed(self) -> bool:
+        """Return whether the model that was given was trained again since; an adapter that holds it and no copy need not say."""
+        return False
+
     def leaves(self, X: Any) -> IntArray | None:  # noqa: ARG002
         """Return the leaf that each row falls into, (rows, trees); None for a model without trees."""
         return None

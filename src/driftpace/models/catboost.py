@@ -49,6 +49,7 @@ class CatBoostAdapter(ModelAdapter):
         if not model.is_fitted():
             raise ParameterError("must be fitted; call its fit() first.", owner="adapt", name="model")
         super().__init__(model.copy())
+        self._given = model, model.get_leaf_values()
         self._params = model.get_all_params()
         self.objective = str(self._params["loss_function"]).partition(":")[0]
         if self.objective not in _TASKS:
@@ -65,6 +66,11 @@ class CatBoostAdapter(ModelAdapter):
             own = [int(label) if isinstance(label, float) and label.is_integer() else label for label in own]
             whole = own == list(range(len(own)))  # numbers say as little as none: they may be those of refit()
             self.labels = class_labels(len(own), labels, None if whole else own)
+
+    def changed(self) -> bool:
+        """Return whether the model that was given has other leaves since."""
+        model, leaves = self._given
+        return not (model.is_fitted() and np.array_equal(model.get_leaf_values(), leaves))
 
     def scores(self, X: Any) -> FloatArray:
         """Return the raw values."""

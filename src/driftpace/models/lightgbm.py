@@ -44,6 +44,8 @@ class LightGBMAdapter(ModelAdapter):
     format = "lightgbm"
     takes_offset = True
 
+    _given: tuple[Any, Any] | None = None
+
     def __init__(self, model: Any, *, task: str | None = None, labels: Any = None) -> None:
         if model.num_trees() == 0:
             raise ParameterError("must be trained; got a booster without trees.", owner="adapt", name="model")
@@ -90,6 +92,10 @@ class LightGBMAdapter(ModelAdapter):
         """The columns that are split by category."""
         given = self.model.params.get("categorical_feature", self.model.params.get("categorical_column", []))
         return sorted(int(place) for place in (given if isinstance(given, list) else [given]) if str(place).isdigit())
+
+    def changed(self) -> bool:
+        """Return whether the estimator that was given has another booster since."""
+        return self._given is not None and self._given[0].booster_ is not self._given[1]
 
     def scores(self, X: Any) -> FloatArray:
         """Return the raw scores."""
@@ -155,7 +161,9 @@ def from_estimator(model: Any, *, task: str | None = None, labels: Any = None) -
     own = getattr(model, "classes_", None)
     if own is not None:
         labels = class_labels(len(own), labels, own)
-    return LightGBMAdapter(model.booster_, task=task, labels=labels)
+    adapter = LightGBMAdapter(model.booster_, task=task, labels=labels)
+    adapter._given = model, model.booster_
+    return adapter
 
 
 def load_text(text: str) -> Any:

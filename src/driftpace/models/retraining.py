@@ -2,15 +2,19 @@
 
 The rows of the last periods are scored by the model in use. The model is trained on most of them in several ways, and compared on
 those left out, row by row, so that the noise of labels cancels: from the scores in use where it can be, from nothing, with rows
-that count half after few periods or after many, and with more or less of its training. The way is chosen on the other rows, so
-that the gain is not that of a lucky choice. Rows that a model in use was fitted to look easier than they are:
-:func:`held_out_scores` takes out what a row did for its own score. Recent periods count more, so that what was lost in the last of
-them is seen.
+that count half after few periods or after many, with more or less of its training, and going a part of the way only, which few
+rows suffice for. Rows that a model in use was fitted to look easier than they are, so that each is scored by the fit without it.
+Recent periods count more, so that what was lost in the last of them is seen.
+
+What is gained is the fall by the way that is best on the other rows, so that it is not that of a lucky choice. Whether anything
+is gained at all is asked of two directions, from the scores in use to those of models that were trained from nothing on the other
+rows, all stages alike, and along smooth corrections: a choice among many would have to be paid for with power. Where the model in
+use is right, the labels left out do not pull its scores that way more than by chance.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,7 +23,7 @@ from driftpace.losses import LinearLoss, VectorLoss
 from driftpace.losses.softmax import helmert
 from driftpace.models.adapter import ModelAdapter, library_errors
 from driftpace.models.rows import join, take
-from driftpace.models.smooth import SmoothCorrection
+from driftpace.models.smooth import RIDGES, SmoothCorrection
 from driftpace.progress import over
 from driftpace.typing import FloatArray, IntArray
 
@@ -39,23 +43,20 @@ HALF_LIFE_JUDGED = 1.5
 
 _WORDS: dict[Way, str] = {"correction": "a correction", "fresh": "from nothing", "smooth": "a smooth correction"}
 
-ALARM = 0.2
+SHARES = (0.25, 0.5, 1.0)
+"""The parts of the way to a trained model that are tried."""
+
+ALARM = 0.15
 """The share of the target that the gain must exceed for training to be due."""
 
-CONFIDENCE_LEVEL, CONFIDENCE = 0.9, 1.2816
-"""The chance that the gain is above its lower end, and the standard errors below the estimate of that."""
+CONFIDENCE = 1.96
+"""The standard errors by which the pull of labels must exceed zero: in one direction it does by chance in one of forty periods."""
 
 JUDGED_ROWS = 3_000
 """The most rows that the gain is averaged over, the newest."""
 
-MOST_LEVERAGE = 0.5
-"""The largest share of its own score that a row is taken to have."""
-
 MOST_CORRECTIONS = 12
 """The most corrections on top of each other: a base with so many is trained from nothing."""
-
-_LEAST_PERIODS = 1.5
-"""With fewer periods of even weight than this, nothing is known of how much periods differ."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
@@ -81,28 +82,28 @@ class Training:
     """How a base is trained again.
 
     From the scores in use or from nothing, or left and corrected by a smooth function; the periods after which a row counts half;
-    and how much of the training is used.
+    how much of the training is used; and what share of the way from the scores in use is gone.
     """
 
     way: Way
     half_life: float
     stage: int = 0
+    share: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Gain:
-    """What the base lacks: the mean fall of the loss with its standard error, and the training that was found best."""
+    """What the base lacks: the mean fall of the loss with its standard error and its lower end, and the best training found.
+
+    ``lower`` is at most zero where the labels do not show that anything is gained.
+    """
 
     mean: float
     error: float
+    lower: float
     rows: int
     periods: int
     best: Training
-
-    @property
-    def lower(self) -> float:
-        """The lower end of the gain, at 90 %."""
-        return self.mean - CONFIDENCE * self.error
 
 
 def losses_of(loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray) -> FloatArray:
@@ -115,28 +116,6 @@ def losses_of(loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray) 
     if isinstance(loss, VectorLoss):
         return np.asarray(loss.phi(scores @ helmert(scores.shape[1]), y))
     return np.asarray(loss.exact.curve.phi(scores[:, 0], loss.encode(y)))
-
-
-def held_out_scores(loss: LinearLoss | VectorLoss, scores: FloatArray, y: FloatArray, risk: float) -> FloatArray:
-    """Return scores as if each row had not been fitted, (rows, outputs).
-
-    A fit that loses ``risk`` to the best one gives each row the leverage h = 2 risk/s^2 in the mean, s^2 the noise: a Newton step
-    against the gradient of the row, h/(1 - h) over the curvature, takes it out. Rows of several scores are left as they are.
-
-    >>> from driftpace.losses import SquaredLoss
-    >>> held_out_scores(SquaredLoss(), np.zeros((4, 1)), np.array([-1.0, 1.0, -1.0, 1.0]), 0.1).round(2).ravel().tolist()
-    [0.2, -0.2, 0.2, -0.2]
-    """
-    if isinstance(loss, VectorLoss) or not math.isfinite(risk):
-        return scores
-    curve, targets, at = loss.exact.curve, loss.encode(y), scores[:, 0]
-    slopes, bends = np.asarray(curve.slope(at, targets)), np.asarray(curve.bend(at, targets))
-    bend = float(bends.mean())
-    noise = float(np.square(slopes).mean()) / bend if bend > 0.0 else 0.0
-    if noise <= 0.0:
-        return scores
-    leverage = np.minimum(2.0 * risk / (noise + 2.0 * risk) * bends / bend, MOST_LEVERAGE)
-    return np.asarray((at + leverage / (1.0 - leverage) * slopes / np.maximum(bends, 0.1 * bend))[:, None])
 
 
 def train(
@@ -213,18 +192,74 @@ def gain_of_training(
         return None
     choices: list[Training] = []
     tables: list[FloatArray] = []
+    fresh: list[FloatArray] = []
+    before = losses_of(loss, judged.scores, judged.y)
+
+    def offer(how: Training, moves: FloatArray, shares: Sequence[float]) -> None:
+        for share in shares:
+            choices.extend(replace(how, stage=stage, share=share) for stage in range(len(moves)))
+            tables.append(
+                np.array([before - losses_of(loss, judged.scores + share * move, judged.y) for move in moves])
+            )
+
+    blends = base.corrections < MOST_CORRECTIONS
     for how in _offers(base):
-        falls = _falls(base, loss, parts, judged, how)
-        choices += [Training(way=how.way, half_life=how.half_life, stage=stage) for stage in range(len(falls))]
-        tables.append(falls)
-    if columns is not None and isinstance(loss, LinearLoss) and base.corrections < MOST_CORRECTIONS:
-        falls = _smooth_falls(loss, judged, columns)
-        choices += [Training(way="smooth", half_life=HALF_LIFE_JUDGED, stage=stage) for stage in range(len(falls))]
-        tables.append(falls)
+        moves = _moves(base, parts, judged, how)
+        offer(how, moves, SHARES if blends else SHARES[-1:])
+        if how.way == "fresh":
+            fresh.append(moves.mean(axis=0))
+    directions = [np.mean(fresh, axis=0)]
+    if columns is not None and isinstance(loss, LinearLoss) and blends:
+        moves = _smooth_moves(loss, judged, columns)
+        offer(Training(way="smooth", half_life=HALF_LIFE_JUDGED), moves, SHARES[-1:])
+        directions.append(moves.mean(axis=0))
     table = np.concatenate(tables)
-    mean, error = mean_and_error(_chosen(table, judged.fold, judged.weights), judged.weights, judged.ages)
-    best = choices[int(np.argmax(table @ judged.weights))]
-    return Gain(mean=mean, error=error, rows=len(judged.y), periods=len(judged.parts), best=best)
+    brought = table @ judged.weights
+    pulls = [_pull(loss, judged, moves) for moves in directions]
+    lower = max(least for _, _, least in pulls)
+    mean, error = max(*((pulled, deviation) for pulled, deviation, _ in pulls), _chosen(table, judged))
+    if brought.max() <= 0.0:
+        mean, error, lower = 0.0, 0.0, 0.0
+    return Gain(
+        mean=mean,
+        error=error,
+        lower=lower,
+        rows=len(judged.y),
+        periods=len(judged.parts),
+        best=choices[int(np.argmax(brought))],
+    )
+
+
+def _pull(loss: LinearLoss | VectorLoss, judged: "_Judged", moves: FloatArray) -> tuple[float, float, float]:
+    """Return what going some way along ``moves`` gains, its standard error, and its lower end.
+
+    With A = -sum w l'(s) f the pull of the labels along moves f, and D = sum w [l(s + f) - l(s) - l'(s) f], going the share
+    A / 2D of the way lowers the loss by A^2 / 4D. A has the variance V = sum (w l' f)^2 where moves do not depend on the labels
+    of the row, and the mean of A^2 is larger by as much than the square of what is expected of A.
+    """
+    scores, y, weights = judged.scores, judged.y, judged.weights
+    slopes, along = _slopes(loss, scores, moves, y)
+    each = -np.sum(slopes * along, axis=1)
+    bent = losses_of(loss, scores + moves, y) - losses_of(loss, scores, y) + each
+    pull, variance = float(weights @ each), float(np.square(weights * each).sum())
+    unit = 4.0 * max(float(weights @ bent), 1e-300) * float(weights.sum())
+    if variance <= 0.0:
+        return 0.0, 0.0, 0.0
+    deviation = math.sqrt(variance)
+    mean = math.copysign(max(pull**2 - variance, 0.0), pull) / unit + 0.0
+    error = math.sqrt(4.0 * pull**2 * variance + 2.0 * variance**2) / unit
+    least = pull - CONFIDENCE * deviation
+    return mean, error, math.copysign(least**2, least) / unit
+
+
+def _slopes(
+    loss: LinearLoss | VectorLoss, scores: FloatArray, moves: FloatArray, y: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the derivatives of losses in the scores of rows, and moves of these scores, (rows, scores or contrasts)."""
+    if isinstance(loss, VectorLoss):
+        contrasts = helmert(scores.shape[1])
+        return np.asarray(loss.slope(scores @ contrasts, y)), moves @ contrasts
+    return np.asarray(loss.exact.curve.slope(scores[:, 0], loss.encode(y)))[:, None], moves
 
 
 def _offers(base: ModelAdapter) -> list[Training]:
@@ -278,40 +313,34 @@ def _weights(part: ScoredRows) -> FloatArray:
     return np.ones(len(part)) if part.weights is None else part.weights
 
 
-def _chosen(table: FloatArray, fold: IntArray, weights: FloatArray) -> FloatArray:
-    """Return the fall of each row by what is best on the other folds; zero where nothing is better than the model in use."""
+def _chosen(table: FloatArray, judged: _Judged) -> tuple[float, float]:
+    """Return the mean fall by what is best on the other folds, none where that is the model in use, and its standard error."""
     each = np.zeros(table.shape[1])
-    for one in np.unique(fold):
-        held = fold == one
-        others = table[:, ~held] @ weights[~held]
-        best = int(np.argmax(others))
-        each[held] = table[best, held] if others[best] > 0.0 else 0.0
-    return each
-
-
-def _smooth_falls(loss: LinearLoss, judged: _Judged, columns: Callable[[Any], FloatArray]) -> FloatArray:
-    """Return how much the loss of each row falls by the smooth correction of the other folds, (ridges, rows)."""
-    Z = np.concatenate([columns(part.X) for part in judged.parts])
-    curve, y, scores = loss.exact.curve, loss.encode(judged.y), judged.scores[:, 0]
-    before = np.asarray(curve.phi(scores, y))
-    falls = []
     for one in np.unique(judged.fold):
         held = judged.fold == one
-        made = SmoothCorrection.fit(loss, Z[~held], scores[~held], y[~held], judged.weights[~held])
-        moved = scores[held] + made.staged_scores(Z[held])
-        fall = np.zeros((len(moved), len(y)))
-        fall[:, held] = before[held] - np.array([curve.phi(each, y[held]) for each in moved])
-        falls.append(fall)
-    return np.asarray(np.sum(falls, axis=0))
+        others = table[:, ~held] @ judged.weights[~held]
+        best = int(np.argmax(others))
+        each[held] = table[best, held] if others[best] > 0.0 else 0.0
+    shares = judged.weights / judged.weights.sum()
+    mean = float(shares @ each)
+    return mean, float(np.linalg.norm(shares * (each - mean)))
 
 
-def _falls(
-    base: ModelAdapter, loss: LinearLoss | VectorLoss, parts: Sequence[ScoredRows], judged: _Judged, how: Training
-) -> FloatArray:
-    """Return how much the loss of each row falls with a model that did not see its fold, (stages, rows)."""
+def _smooth_moves(loss: LinearLoss, judged: _Judged, columns: Callable[[Any], FloatArray]) -> FloatArray:
+    """Return what the smooth corrections of the other folds add to the score of each row, (ridges, rows, 1)."""
+    Z = np.concatenate([columns(part.X) for part in judged.parts])
+    moves = np.zeros((len(RIDGES), len(judged.y), 1))
+    for one in np.unique(judged.fold):
+        held = judged.fold == one
+        made = judged.smooth(loss, columns, np.flatnonzero(~held))
+        moves[:, held, 0] = made.staged_scores(Z[held])
+    return moves
+
+
+def _moves(base: ModelAdapter, parts: Sequence[ScoredRows], judged: _Judged, how: Training) -> FloatArray:
+    """Return what training adds to the scores of each row, by a model that did not see its fold, (stages, rows, outputs)."""
     places = {id(part): place for place, part in enumerate(judged.parts)}
-    before = losses_of(loss, judged.scores, judged.y)
-    falls: FloatArray | None = None
+    moves: FloatArray | None = None
     folds = np.unique(judged.fold)
     for one in over(
         folds, f"gain of training again ({_WORDS[how.way]}, half-life {how.half_life:g})", total=len(folds)
@@ -327,13 +356,13 @@ def _falls(
         X = join([take(part.X, held_of) for part, held_of in _held(judged, one)])
         with library_errors("score", None):
             scores = model.staged_scores(X).reshape(-1, len(held), judged.scores.shape[1])
-        if how.way == "correction":
-            scores = scores + judged.scores[held]
-        if falls is None:
-            falls = np.zeros((len(scores), len(judged.y)))
-        falls[:, held] = before[held] - np.array([losses_of(loss, each, judged.y[held]) for each in scores])
-    assert falls is not None
-    return falls
+        if how.way == "fresh":
+            scores = scores - judged.scores[held]
+        if moves is None:
+            moves = np.zeros((len(scores), *judged.scores.shape))
+        moves[:, held] = scores
+    assert moves is not None
+    return moves
 
 
 def _held(judged: _Judged, fold: int) -> Iterator[tuple[ScoredRows, IntArray]]:
@@ -342,28 +371,3 @@ def _held(judged: _Judged, fold: int) -> Iterator[tuple[ScoredRows, IntArray]]:
         at = np.flatnonzero(judged.fold[judged.of_part(place)] == fold)
         if len(at):
             yield part, at
-
-
-def mean_and_error(each: FloatArray, weights: FloatArray, period: IntArray) -> tuple[float, float]:
-    """Return the weighted mean and its standard error: the larger of that of rows and that of periods.
-
-    Periods of uneven weight count as few of even weight. Few of them hardly say how much they differ, so that their standard
-    error is widened as far as Student's quantile is beyond the normal one: the lower end is then one of 90 %.
-    """
-    from scipy.special import stdtrit  # slow to import, and not always needed
-
-    total = float(weights.sum())
-    mean = float(each @ weights) / total
-    around = (each - mean) * weights / total
-    by_rows = math.sqrt(float(around @ around))
-    places = np.unique(period, return_inverse=True)[1]
-    shares, sums = np.bincount(places, weights=weights) / total, np.bincount(places, weights=around)
-    concentration = float(shares @ shares)
-    if concentration * _LEAST_PERIODS > 1.0:
-        return mean, by_rows
-    seen = (
-        float(np.square(shares) @ (1.0 - 2.0 * shares + concentration)) / concentration
-    )  # of the variance of the mean
-    by_periods = math.sqrt(float(sums @ sums) / seen)
-    wider = float(stdtrit(1.0 / concentration - 1.0, CONFIDENCE_LEVEL)) / CONFIDENCE
-    return mean, max(by_rows, wider * by_periods)

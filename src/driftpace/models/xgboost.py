@@ -56,6 +56,7 @@ class XGBoostAdapter(ModelAdapter):
 
     format = "xgboost"
     takes_offset = True
+    _given: tuple[Any, Any] | None = None
 
     def __init__(self, model: Any, *, task: str | None = None, labels: Any = None) -> None:
         config = json.loads(model.save_config())["learner"]
@@ -97,6 +98,10 @@ class XGBoostAdapter(ModelAdapter):
             return {}
         found = self.model.get_categories(export_to_arrow=True).to_arrow()
         return {name: words.to_pylist() for name, words in found if words is not None}
+
+    def changed(self) -> bool:
+        """Return whether the estimator that was given has another booster since."""
+        return self._given is not None and self._given[0].get_booster() is not self._given[1]
 
     def scores(self, X: Any) -> FloatArray:
         """Return the margins."""
@@ -188,7 +193,9 @@ def from_estimator(model: Any, *, task: str | None = None, labels: Any = None) -
     own = getattr(model, "classes_", None)
     if own is not None:
         labels = class_labels(len(own), labels, own)
-    return XGBoostAdapter(booster, task=task, labels=labels)
+    adapter = XGBoostAdapter(booster, task=task, labels=labels)
+    adapter._given = model, model.get_booster()
+    return adapter
 
 
 def load_bytes(data: bytes) -> Any:

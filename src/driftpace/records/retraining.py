@@ -10,12 +10,12 @@ class Retraining:
     Parameters
     ----------
     due : bool
-        Whether the gain exceeds a fifth of the target and its lower end is above zero.
+        Whether the gain exceeds 0.15 of the target and its lower end is above zero.
     gain, error : float, optional
         How much the loss is expected to fall, with the standard error; None while there are too few rows. It is what a model
         trained again, or a smooth correction of the one in use, gains on rows left out.
     lower : float, optional
-        The lower end of the gain, at 90 %.
+        The lower end of the gain of models trained from nothing, at 97.5 %; at most zero where the labels do not show any.
     threshold : float
         What the gain must exceed.
     rows, periods : int

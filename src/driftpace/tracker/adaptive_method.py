@@ -32,6 +32,7 @@ from driftpace.adaptive import (
     held_out_rows,
     judge,
     label_sums,
+    left_out_scores,
     leverages,
     measured_risk,
     metric_check,
@@ -552,6 +553,21 @@ class AdaptiveMethod(ModelMethod):
         strength = (white.factor * judged.fit.strength) @ white.factor.T
         held = Held(loss=rows.loss, model=judged.model, strength=strength, penalty=rows.penalty)
         return losses_left_out(design, left_out(design, held), score)
+
+    def scores_left_out(self, state: AdaptiveMethodState) -> FloatArray | None:
+        """Return the scores of the rows of the open period, (rows, outputs), by the fit without each; None without a fit."""
+        if self._blank(state):
+            return None
+        look, held = self.look(state), self._held_out_rows(state)
+        rows, judged = look.rows, look.judged
+        if judged.fit is None or not finite(judged):
+            return None
+        scores = np.empty((len(held), rows.outputs))
+        scores[~held] = left_out_scores(rows, judged.fit).reshape(-1, rows.outputs)
+        if held.any():
+            unseen = self._period_rows(state, look.adaptive, held)[1]
+            scores[held] = unseen.scores(judged.model).reshape(-1, rows.outputs)
+        return scores
 
     def _period_rows(
         self, state: AdaptiveMethodState, adaptive: AdaptiveState, chosen: BoolArray

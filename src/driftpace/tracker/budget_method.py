@@ -244,6 +244,11 @@ class BudgetMethod:
         losses: FloatArray = self.inner.losses_left_out(state.inner, folds)
         return losses
 
+    def scores_left_out(self, state: BudgetState) -> FloatArray | None:
+        """Return the scores of the rows of the open period by the fit without each of them; None without a fit."""
+        scores: FloatArray | None = self.inner.scores_left_out(state.inner)
+        return scores
+
     def held_out(self, state: BudgetState) -> BoolArray | None:
         """Return which rows of the open period are held out from every fit."""
         held: BoolArray | None = self.inner.held_out(state.inner)

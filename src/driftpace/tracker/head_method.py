@@ -17,6 +17,7 @@ from driftpace.tracker.head_rows import (
     MOST_ROWS,
     advice,
     gain_now,
+    goes_on,
     head_matrix,
     limited,
     trained_again,
@@ -123,14 +124,14 @@ class HeadMethod:
 
     def close(self, state: HeadState) -> tuple[HeadState, StepReport]:
         """Fit the head, and say whether the base should be trained again."""
-        inner, report = self._fitted_by(state.head_features).close(state.inner)
+        method = self._fitted_by(state.head_features)
+        scores = method.scores_left_out(state.inner) if state.open_rows else None
+        inner, report = method.close(state.inner)
         after, problem = replace(state, inner=inner, open_rows=()), None
         if state.open_rows:
             assert state.head_features is not None
             features, loss = state.head_features, cast("LinearLoss | VectorLoss", self.spec.loss)
-            scored = with_head_scores(
-                state.open_rows, state.adapter, features, inner.coef, loss=loss, risk=report.risk_bound
-            )
+            scored = with_head_scores(state.open_rows, scores, state.adapter.outputs)
             rows = limited((*state.rows, *scored), MOST_ROWS)
             window = self.head.window
             gain, problem = gain_now(state.adapter, loss, rows, features=features, window=window, period=report.period)
@@ -155,9 +156,10 @@ class HeadMethod:
         )
 
     def rebased(self, state: HeadState, base: StoredModel) -> HeadState:
-        """Return the state with another base; the head begins anew, and expects the drift that was seen before."""
-        features = None
-        if state.rows:
+        """Return the state with another base: the head goes on, or begins anew and expects the drift that was seen before."""
+        known = goes_on(base.adapter, state.head_features)
+        features = state.head_features if known else None
+        if state.rows and not known:
             X = join([part.X for part in state.rows])
             scores = base.adapter.checked_scores(X, len(X), "Campaign.retrain")
             features = HeadFeatures.learn(self.head, base.adapter, X, scores, "Campaign.retrain")
@@ -172,7 +174,7 @@ class HeadMethod:
             trained=state.period - 1,
             gain=None,
         )
-        return self._begun(fresh, orders=False)
+        return fresh.without_order() if known else self._begun(fresh, orders=False)
 
     def scores(self, state: HeadState, X: FloatArray) -> FloatArray:
         """Return the scores of rows, (rows,) or (rows, classes): those of the base alone before the head is fitted."""

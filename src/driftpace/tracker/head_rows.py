@@ -1,5 +1,6 @@
 """The labelled rows behind a head: which are kept, what they say of training the base again, and how it is trained."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,14 +15,15 @@ from driftpace.models import (
     ModelAdapter,
     ScoredRows,
     gain_of_training,
-    held_out_scores,
     smooth_correction,
     train,
 )
-from driftpace.models.retraining import ALARM, LEAST_ROWS, Gain
+from driftpace.models.corrected import turn_of
+from driftpace.models.retraining import ALARM, LEAST_ROWS, MOST_CORRECTIONS, Gain
 from driftpace.models.rows import join
 from driftpace.progress import over
 from driftpace.records import Retraining
+from driftpace.storage.codec import encode
 from driftpace.typing import FloatArray
 
 MOST_ROWS = 50_000
@@ -38,27 +40,16 @@ def head_matrix(coef: FloatArray, outputs: int) -> FloatArray:
     return np.asarray(coef.reshape(-1, outputs - 1) @ helmert(outputs).T)
 
 
-def with_head_scores(
-    parts: Sequence[ScoredRows],
-    base: ModelAdapter,
-    features: HeadFeatures,
-    coef: FloatArray,
-    *,
-    loss: LinearLoss | VectorLoss,
-    risk: float,
-) -> tuple[ScoredRows, ...]:
-    """Return the rows of a period with the scores of its head, as if they had not been fitted, in place of those of its base.
+def with_head_scores(parts: Sequence[ScoredRows], scores: FloatArray | None, outputs: int) -> tuple[ScoredRows, ...]:
+    """Return the rows of a period with the ``scores`` of its head, (rows, contrasts), in place of those of its base.
 
-    The head is expected to lose ``risk`` to the best one.
+    Without any, where no head was fitted, the scores are those of the base.
     """
-    matrix = head_matrix(coef, base.outputs)
-    scored = []
-    for part in by_period(parts):
-        assert part.scores is not None
-        phi = features.of(base, part.X, part.scores)
-        scores = np.asarray(np.column_stack([phi, np.ones(len(phi))]) @ matrix)
-        scored.append(replace(part, scores=held_out_scores(loss, scores, part.y, risk)))
-    return tuple(scored)
+    joined = tuple(by_period(parts))
+    if scores is None:
+        return joined
+    scores = scores if outputs == 1 else scores @ helmert(outputs).T
+    return tuple(replace(part, scores=scores) for part in joined)
 
 
 def limited(rows: Sequence[ScoredRows], most: int) -> tuple[ScoredRows, ...]:
@@ -179,10 +170,20 @@ def trained_again(
             f"retrain() keeps the base: no training that was tried is better than the model in use (the loss would change by "
             f"{-gain.mean:+.2g} ± {gain.error:.2g}); pass model= to replace it."
         )
-    how, matrix = gain.best, head_matrix(coef, base.outputs)
+    how, matrix, turn = gain.best, head_matrix(coef, base.outputs), turn_of(coef, base.outputs)
     if how.way == "smooth":
         assert isinstance(loss, LinearLoss)
         smooth = smooth_correction(loss, rows, how, now=now, window=window, columns=lambda X: features.smooth(base, X))
-        return CorrectedAdapter(base, features, matrix, smooth)
+        return CorrectedAdapter(base, features, matrix, smooth, turn=turn)
     (trained,) = [train(base, rows, each, now=now).stage(each.stage) for each in over([how], "training", total=1)]
-    return trained if how.way == "fresh" else CorrectedAdapter(base, features, matrix, trained)
+    if how.way == "fresh" and how.share == 1.0 and (turn is None or base.corrections >= MOST_CORRECTIONS):
+        return trained
+    return CorrectedAdapter(base, features, matrix, trained, share=how.share, blend=how.way == "fresh", turn=turn)
+
+
+def goes_on(base: ModelAdapter, features: HeadFeatures | None) -> bool:
+    """Return whether a head with these features goes on with a base that was trained again, and does not begin anew."""
+    if features is None or not isinstance(base, CorrectedAdapter) or base.turn is None:
+        return False
+    first, second = (json.dumps(encode(each), sort_keys=True) for each in (base.head, features))
+    return first == second

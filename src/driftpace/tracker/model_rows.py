@@ -30,7 +30,13 @@ def probe_of(X: Any, scores: FloatArray) -> Probe:
 
 
 def check_same_scores(base: ModelAdapter, probe: Probe | None, owner: str) -> None:
-    """Refuse a model that scores the rows of a probe differently from before."""
+    """Refuse a model that was trained again since it was given, or scores the rows of a probe differently from before."""
+    if base.changed():
+        raise ParameterError(
+            "must be left as it was given; it was fitted again since. Pass it to retrain(model=...), or give a copy of it.",
+            owner=owner,
+            name="model",
+        )
     if probe is None:
         return
     X, before = probe

@@ -39,6 +39,7 @@ from driftpace.tracker.head_rows import (
     MOST_ROWS,
     advice,
     gain_now,
+    goes_on,
     head_matrix,
     limited,
     trained_again,
@@ -312,10 +313,12 @@ class ModelTracker:
         with _unchanged(self):
             if X is not None:
                 head, state = self._with_rows(X, y, sample_weight, times, owner)
+            method, fitted = head.snapshot()
+            scores = method.scores_left_out(fitted) if final and state.open_rows else None
             report = head.tell(final=final) if final else None
             if report is not None:
                 unknown = state.unknown
-                state, problem = self._closed(head, state, report)
+                state, problem = self._closed(state, report, scores)
                 checks = report.assumptions if unknown is None else (*report.assumptions, unknown.check)
                 report = replace(report, retrain=self._advice(state, report, problem), assumptions=checks)
                 head._reports[-1] = report
@@ -352,15 +355,14 @@ class ModelTracker:
         kept = (*self._state.rows[:1], *self._state.open_rows[:1])
         return alike(X, kept[0].X, owner) if kept else X
 
-    def _closed(self, head: Tracker, state: ModelState, report: StepReport) -> tuple[ModelState, str | None]:
+    def _closed(
+        self, state: ModelState, report: StepReport, scores: FloatArray | None
+    ) -> tuple[ModelState, str | None]:
         """Return the state after a period: its rows with the scores of its head, what training would gain, or why it is unknown."""
         if not state.open_rows:
             return state, None
         assert state.features is not None
-        coef = head.snapshot()[1].coef
-        scored = with_head_scores(
-            state.open_rows, state.base, state.features, coef, loss=self._loss, risk=report.risk_bound
-        )
+        scored = with_head_scores(state.open_rows, scores, state.base.outputs)
         rows = limited((*state.rows, *scored), MOST_ROWS)
         window = self._head_settings.window
         gain, problem = gain_now(
@@ -386,7 +388,8 @@ class ModelTracker:
     def retrain(self, model: Any = None, *, trained_until: Any = None) -> Retraining | None:
         """Train the base again on the rows bought so far, in the way that proved best on rows left out; no label is bought for it.
 
-        The head then begins anew, and expects the drift that was seen before.
+        Where the base goes a part of the way to a model trained again, or is corrected, the head goes on with what it knows;
+        otherwise it begins anew, and expects the drift that was seen before.
 
         Parameters
         ----------
@@ -432,6 +435,9 @@ class ModelTracker:
             base = self._trained()
         rows = tuple(replace(part, scores=None) for part in state.rows)
         fresh = ModelState(base=base, rows=rows, trained=head.period - 1)
+        if model is None and goes_on(base, state.features):
+            self._state = replace(fresh, features=state.features)
+            return None if report is None else report.retrain
         features = None
         parts = [part.X for part in state.rows]
         if parts:

@@ -46,10 +46,10 @@ def test_the_page_says_how_old_the_base_is(flats: Campaign, store: Store) -> Non
     with serving(store, dashboard=True) as shown:
         page = shown.client.get("/campaigns/flats").text
         assert "train the base again" in page
-        assert "3 periods old; training it again would gain" in page
+        assert "The base is 3 periods old; training it again would gain" in page
         assert "lightgbm" in page
         flats.retrain(reason="the alarm")
-        assert "Trained again since the last period" in shown.client.get("/campaigns/flats").text
+        assert "The base was trained again since the last period" in shown.client.get("/campaigns/flats").text
 
 
 def test_refusals_change_nothing(flats: Campaign, served: Serving, store: Store) -> None:

@@ -116,7 +116,8 @@ def base_badge(status: Status) -> AssumptionBadge | None:
     if retrain is None:
         return None
     verdict = "warn" if retrain.due else "open" if retrain.gain is None else "pass"
-    return AssumptionBadge(name=BASE, sentence=f"{base_lines(retrain)[0][1]}.", verdict=verdict)
+    verb = "is" if retrain.since else "was"
+    return AssumptionBadge(name=BASE, sentence=f"The base {verb} {base_lines(retrain)[0][1]}.", verdict=verdict)
 
 
 def tally(assumptions: Sequence[AssumptionBadge]) -> str:
