@@ -1,6 +1,6 @@
 """Targets in metrics on real tables: kept or said to be out of reach, and labels against a constant size.
 
-python -m benchmarks absolute_targets [--runs 5] [--only NAME ...] [--no-yardstick]
+python -m benchmarks absolute_targets [--runs 5] [--only NAME ...] [--no-yardstick] [--worlds [NAME ...]]
 
 Each of seven tables of numbers, classes, counts and a quantile is replayed with a target that is easy, one that is close to the
 best model, and one that is beyond it.
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks import classes, targets
+from benchmarks.metric_worlds import KINDS, worlds
 from benchmarks.real_tables import markdown
 from benchmarks.tables import SHARED, tables
 from driftpace.backtest import Panel, read_table
@@ -136,7 +137,11 @@ def main(options: Sequence[str] = ()) -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", nargs="*", choices=tuple(TARGETS), default=tuple(TARGETS))
     parser.add_argument("--no-yardstick", action="store_true")
+    parser.add_argument("--worlds", nargs="*", choices=tuple(KINDS), help="worlds with known truth in place of tables")
     given = parser.parse_args(options)
+    if given.worlds is not None:
+        worlds(given.runs, given.worlds or tuple(KINDS))
+        return
     lines: list[tuple[str, ...]] = []
     for table in tasks():
         if isinstance(table, str):

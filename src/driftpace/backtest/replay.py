@@ -350,7 +350,7 @@ def replay(  # noqa: PLR0913  public API
 
 def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
     began = time.perf_counter()
-    asked, runs = config.tracker, config.runs
+    asked = config.tracker
     comparison = None if config.models is None else _compared(panel, config)
     if is_wide_panel(panel, config.loss, asked):
         return _replay_wide(panel, config, comparison, began)
@@ -369,41 +369,54 @@ def _replay(panel: Panel, config: BacktestConfig) -> BacktestResult:
         except CollinearColumnsError as error:  # of a custom tracker: the default one needs no independence
             raise feature_error(error, panel.features) from None
     return BacktestResult(
-        table=panel.name,
-        target=panel.target,
+        **_shared_fields(panel, config, outcomes, comparison, began),
         features=tuple(panel.features),
         loss=repr(job.loss),
         classification=job.classification,
-        classes=panel.classes or (),
-        periods=tuple(panel.periods),
         pool=tuple(int(size) for size in job.pools),
         test_rows=tuple(len(now.y) - int(size) for now, size in zip(job.populations, job.pools, strict=True)),
         epsilon=tuple(float(target) for target in job.epsilon),
-        tolerance=asked.tolerance,
         metric=None if job.metric is None else (job.metric.metric, job.metric.value),
-        confidence=asked.confidence,
-        certificate_level=asked.certificate_level,
-        runs=runs,
-        seed=config.seed,
-        price=config.price,
-        currency=config.currency,
         strategies=strategies,
         skipped=skipped,
-        ledger=stack_ledger(outcomes),
-        assumptions=worst_assumptions(outcomes),
         notes=(
             *panel.notes,
             *_notes(panel, config, alone=alone),
             *_zero_periods(job),
             *_too_fine(job, strategies[0]),
         ),
-        seconds=time.perf_counter() - began,
         best_loss=tuple(float(now.least) for now in job.populations),
         choices=stack_choices(outcomes),
-        checks=stack_checks(outcomes),
         movement=best_model_movement(job.populations),
-        comparison=comparison,
     )
+
+
+def _shared_fields(
+    panel: Panel,
+    config: BacktestConfig,
+    outcomes: Sequence[RunResult],
+    comparison: ModelComparison | None,
+    began: float,
+) -> dict[str, Any]:
+    """Return the fields of a result that do not depend on what the promise is about."""
+    return {
+        "table": panel.name,
+        "target": panel.target,
+        "classes": panel.classes or (),
+        "periods": tuple(panel.periods),
+        "tolerance": config.tracker.tolerance,
+        "confidence": config.tracker.confidence,
+        "certificate_level": config.tracker.certificate_level,
+        "runs": config.runs,
+        "seed": config.seed,
+        "price": config.price,
+        "currency": config.currency,
+        "ledger": stack_ledger(outcomes),
+        "assumptions": worst_assumptions(outcomes),
+        "checks": stack_checks(outcomes),
+        "comparison": comparison,
+        "seconds": time.perf_counter() - began,
+    }
 
 
 def _replay_wide(
@@ -427,33 +440,18 @@ def _replay_wide(
             baselines, skipped = wide_strategies(job, outcomes, epsilon, crew, bar)
             alone = crew.alone
     return BacktestResult(
-        table=panel.name,
-        target=panel.target,
+        **_shared_fields(panel, config, outcomes, comparison, began),
         features=job.features,
         loss=repr(job.loss),
         classification=classifies(job.loss) or isinstance(job.loss, SoftmaxLoss),
-        classes=panel.classes or (),
-        periods=tuple(panel.periods),
         pool=tuple(int(size) for size in job.pools),
         test_rows=tuple(len(now.y) - int(size) for now, size in zip(job.periods, job.pools, strict=True)),
         epsilon=tuple(float(target) for target in epsilon),
-        tolerance=asked.tolerance,
-        confidence=asked.confidence,
-        certificate_level=asked.certificate_level,
-        runs=runs,
-        seed=config.seed,
-        price=config.price,
-        currency=config.currency,
         strategies=(own, *baselines),
         skipped=tuple(skipped),
-        ledger=stack_ledger(outcomes),
-        assumptions=worst_assumptions(outcomes),
         notes=(*panel.notes, *_notes(panel, config, alone=alone), *wide_notes(job)),
-        seconds=time.perf_counter() - began,
         best_loss=tuple(least_losses(outcomes).tolist()),
-        checks=stack_checks(outcomes),
         movement=movement_of_bands(job, outcomes),
-        comparison=comparison,
     )
 
 

@@ -12,7 +12,18 @@ if TYPE_CHECKING:
     from driftpace.campaign.ledger import LEDGER_COLUMNS, Ledger, LedgerColumn
     from driftpace.campaign.prediction import CampaignModel
     from driftpace.campaign.record_text import render
-    from driftpace.campaign.records import Erasure, LedgerRow, Order, Receipt, Revision, Served, Stage, Status, Undone
+    from driftpace.campaign.records import (
+        Erasure,
+        LedgerRow,
+        Order,
+        PoolComponents,
+        Receipt,
+        Revision,
+        Served,
+        Stage,
+        Status,
+        Undone,
+    )
 
 __all__ = [
     "LEDGER_COLUMNS",
@@ -25,6 +36,7 @@ __all__ = [
     "LedgerColumn",
     "LedgerRow",
     "Order",
+    "PoolComponents",
     "Receipt",
     "Revision",
     "Served",
@@ -50,6 +62,7 @@ if not TYPE_CHECKING:  # type checkers use the imports above and reject other na
             "LedgerColumn": "ledger",
             "LedgerRow": "records",
             "Order": "records",
+            "PoolComponents": "records",
             "Receipt": "records",
             "Revision": "records",
             "Served": "records",
