@@ -234,15 +234,15 @@ def _pull(loss: LinearLoss | VectorLoss, judged: "_Judged", moves: FloatArray) -
     """Return what going some way along ``moves`` gains, its standard error, and its lower end.
 
     With A = -sum w l'(s) f the pull of the labels along moves f, and D = sum w [l(s + f) - l(s) - l'(s) f], going the share
-    A / 2D of the way lowers the loss by A^2 / 4D. A has the variance V = sum (w l' f)^2 where moves do not depend on the labels
-    of the row, and the mean of A^2 is larger by as much than the square of what is expected of A.
+    A / 2D of the way, five times of it at most, lowers the loss by A^2 / 4D. A has the variance V = sum (w l' f)^2 where moves do
+    not depend on the labels of the row, and the mean of A^2 is larger by as much than the square of what is expected of A.
     """
     scores, y, weights = judged.scores, judged.y, judged.weights
     slopes, along = _slopes(loss, scores, moves, y)
     each = -np.sum(slopes * along, axis=1)
     bent = losses_of(loss, scores + moves, y) - losses_of(loss, scores, y) + each
     pull, variance = float(weights @ each), float(np.square(weights * each).sum())
-    unit = 4.0 * max(float(weights @ bent), 1e-300) * float(weights.sum())
+    unit = 4.0 * max(float(weights @ bent), 0.1 * abs(pull), 1e-300) * float(weights.sum())
     if variance <= 0.0:
         return 0.0, 0.0, 0.0
     deviation = math.sqrt(variance)
