@@ -31,10 +31,10 @@ def test_an_override_stands_until_the_period_closes_and_an_approval_ends_it(stor
 def test_an_order_ends_a_script_as_what_it_is(store: Store) -> None:
     campaign = begun(store)
     assert campaign.ask().code == BUY
-    few = campaign.tell(*rows_of(1, 0, 4), final=False).order
+    few = campaign.tell(*rows_of(1, 0, 10), final=False).order
     assert [one.name for one in few.request.assumptions if one.verdict is Verdict.FAIL] == ["enough rows"]
     assert few.code == BUY, "the order brings the rows that are too few"
-    assert campaign.override(4, reason="no staff").code == FAILED
+    assert campaign.override(10, reason="no staff").code == FAILED
     campaign.override(0, reason="no staff")
     campaign.tell()
     still = begun(store, name="still", features=["a", "b"])
@@ -44,7 +44,7 @@ def test_an_order_ends_a_script_as_what_it_is(store: Store) -> None:
     assert still.tell(X, y, final=False).order.code == FAILED, "a column is another one"
     early = begun(store, name="early", features=["a", "b"])
     early.ask()
-    few = early.tell(X[:4], y[:4], final=False).order
+    few = early.tell(X[:9], y[:9], final=False).order
     assert "curvature" in [one.name for one in few.request.assumptions if one.verdict is Verdict.FAIL]
     assert few.code == BUY, "columns may be alike in so few rows"
     poor = begun(store, name="poor", budget={"total": 62, "horizon": 3, "fixed": 60, "per_sample": 1})

@@ -72,6 +72,7 @@ WRITES = [
     *LABELS,
     *ORDERS,
     ("POST", "/api/campaigns"),
+    ("POST", "/api/campaigns/churn/pool"),
     ("POST", "/api/campaigns/churn/amend"),
     ("POST", "/api/campaigns/churn/budget"),
     ("POST", "/api/campaigns/churn/fleet/budget"),

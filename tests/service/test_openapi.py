@@ -53,7 +53,16 @@ OF_THE_CAMPAIGN = {
     "/api/campaigns/{name}/orders/current/override": {"samples"},
 }
 """Parameters whose values depend on the campaign, or on each other, so that the description cannot say which are refused."""
-ANY_VALUE = ("/deliveries", "/predictions", "/sample", "/schema", "/check", "/api/campaigns", "/label-studio/{name}")
+ANY_VALUE = (
+    "/deliveries",
+    "/predictions",
+    "/sample",
+    "/schema",
+    "/check",
+    "/pool",
+    "/api/campaigns",
+    "/label-studio/{name}",
+)
 """Addresses that take tables or definitions, of which that holds for all parameters."""
 NAMES = ("fresh", "asked", "later", "classes", "shops")
 

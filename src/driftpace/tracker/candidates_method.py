@@ -185,13 +185,13 @@ class CandidatesMethod:
         return replace(state, states=tuple(after for after, _ in answers)), merged
 
     def _with_common_order(self, state: CandidatesState) -> tuple[Any, ...]:
-        """Return the states once rows were delivered, with the largest of their orders, which all are given.
+        """Return the states once rows were delivered, with the largest of their orders: a limited number of them is that of all.
 
         Until then each state has its own order, so that asking again gives the same answer.
         """
         states = state.states
-        again = all(method.decides_again for method in self.methods)
-        if state.order is None or state.order.after == state.gathered or not again:
+        limited = [getattr(getattr(method, "config", None), "orders", None) is not None for method in self.methods]
+        if state.order is None or state.order.after == state.gathered or not all(limited):
             return states
         total, placed = (max(getattr(state.order, name) for state in states) for name in ("total", "placed"))
         return tuple(replace(state, order=replace(state.order, total=total, placed=placed)) for state in states)
