@@ -191,7 +191,7 @@ def _content_ids(
     """Return ids made from the content of rows that have none, and those that are known; None where none is.
 
     Where rows were drawn for the open period, a row with the cells of one that was delivered in it is that row. Otherwise it is
-    another: nobody said which rows to label, and persons of one age and city are not one person.
+    another: no draw says which rows were meant, and persons of one age and city are not one person.
     """
     draws = LogInForce.of(store.entries(state.definition.name, kinds=("selected", "undone"), limit=state.seq)).draws
     seqs = [seq for period in sorted(draws) for seq in draws[period]]

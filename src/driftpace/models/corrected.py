@@ -36,7 +36,7 @@ class CorrectedAdapter(ModelAdapter):
     share : float, default 1.0
         The share of it that is added.
     blend : bool, default False
-        Whether the correction has scores of its own, of which those of the head are taken off before they are added.
+        Whether the correction is a model with scores of the same kind, from which those of the head are subtracted first.
     turn : ndarray of shape (outputs, outputs), optional
         What is added to the scores of the base for each unit of the correction, where the head goes on; see :func:`turn_of`.
     """

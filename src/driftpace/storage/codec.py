@@ -225,7 +225,7 @@ def encode(value: Any) -> Any:
     {'!': 'tuple', 'items': [1.5, None]}
     """
     kind: type = type(value)
-    if kind in _PLAIN:  # most values, told apart first because every delivery encodes a thousand
+    if kind in _PLAIN:  # checked first: most values are, and every delivery encodes a thousand
         return value
     if kind is float:
         return value if math.isfinite(value) else {"!": repr(value)}

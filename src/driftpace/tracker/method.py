@@ -223,7 +223,7 @@ class ModelMethod(ABC):
             ...
 
     decides_again: ClassVar[bool] = False
-    """Whether a period is sized again when rows were delivered."""
+    """Whether a period is sized again once an order was delivered."""
 
     uses_groups: ClassVar[bool] = False
     """Whether groups of rows that belong together change what is known of the model."""
@@ -333,7 +333,7 @@ class ModelMethod(ABC):
         return replace(fresh, order=replace(state.order, after=-1, batch=-1, decided=0, placed=0))
 
     def sized(self, state: Any) -> bool:  # noqa: ARG002
-        """Whether the size of the open period is no longer decided again: never, unless the number of orders is limited."""
+        """Whether the size of the open period is not decided again with the rows that it has: never, unless the method says so."""
         return False
 
     def held_out(self, state: Any) -> BoolArray | None:  # noqa: ARG002

@@ -213,7 +213,7 @@ def _listen(engine: Engine, path: Path, url: str) -> None:
             return
         if connection.connection.info["file"] != _file_at(
             path
-        ):  # SQLite would go on writing to what nobody can open again
+        ):  # SQLite would write to a file that has no name any more
             raise StorageError(
                 "the store{where} was removed or replaced by another file; nothing was written.", store=url
             )
