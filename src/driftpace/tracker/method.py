@@ -333,7 +333,7 @@ class ModelMethod(ABC):
         return replace(fresh, order=replace(state.order, after=-1, batch=-1, decided=0, placed=0))
 
     def sized(self, state: Any) -> bool:  # noqa: ARG002
-        """Whether the size of the open period is not decided again with the rows that it has: never, unless the method says so."""
+        """Whether the open period is not sized again with the rows that it has: never, unless the method says so."""
         return False
 
     def held_out(self, state: Any) -> BoolArray | None:  # noqa: ARG002

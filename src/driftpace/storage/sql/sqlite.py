@@ -211,9 +211,8 @@ def _listen(engine: Engine, path: Path, url: str) -> None:
     def commit(connection: Connection) -> None:
         if connection.get_execution_options().get(_READS):
             return
-        if connection.connection.info["file"] != _file_at(
-            path
-        ):  # SQLite would write to a file that has no name any more
+        # SQLite would write to a file that has no name any more
+        if connection.connection.info["file"] != _file_at(path):
             raise StorageError(
                 "the store{where} was removed or replaced by another file; nothing was written.", store=url
             )
